@@ -1,0 +1,111 @@
+// Which kernels visit which problems: rungs x problems x precisions x layouts would not end, so
+// points are chosen by rule.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+#include "kernels/gemm.hpp"
+
+namespace gemm {
+namespace {
+
+// A point whose launch would take longer than this at its stage's slowest rate is refused: one
+// such point would cost more than all fast ones together.
+constexpr double longest_launch_s = 0.5;
+
+bool selected(const Problem& problem, Selection selection) {
+  switch (selection) {
+    case Selection::smoke:
+      return problem.groups & smoke_set;
+    case Selection::pr:
+      return problem.groups & pr_set;
+    case Selection::full:
+      return true;
+  }
+  return false;
+}
+
+Refusal too_slow(const Kernel& kernel, const Problem& problem) {
+  const double rate = info(kernel.stage).slowest_tflops;
+  const double seconds = problem.flops() / (rate * 1e12);
+  if (seconds <= longest_launch_s) return std::nullopt;
+  std::array<char, 160> text{};
+  std::snprintf(text.data(), text.size(),
+                "too slow for the plan: a launch of %.3g GFLOP could take %.2g s at the stage's "
+                "slowest rate; the limit is %g s",
+                problem.flops() / 1e9, seconds, longest_launch_s);
+  return std::string(text.data());
+}
+
+Refusal refusal(const Kernel& kernel, const Problem& problem) {
+  if (Refusal reason = kernel.refuses(problem)) return reason;
+  return too_slow(kernel, problem);
+}
+
+// Everybody climbs the ladder and the smoke set; elsewhere only the best rung is of interest.
+bool all_rungs_visit(const Problem& problem, Selection selection) {
+  return selection == Selection::smoke || (problem.groups & ladder);
+}
+
+void add_problem(Plan& plan, const std::vector<const Kernel*>& candidates, const Problem& problem,
+                 Selection selection) {
+  bool top_rung_found = false;
+  // From the top of the ladder down, so that the first rung that accepts is the top one.
+  for (auto kernel = candidates.rbegin(); kernel != candidates.rend(); ++kernel) {
+    const bool rung = !(*kernel)->vendor();
+    if (rung && top_rung_found && !all_rungs_visit(problem, selection)) continue;
+    if (Refusal reason = refusal(**kernel, problem)) {
+      plan.refused.push_back({{*kernel, problem}, *reason});
+    } else {
+      plan.points.push_back({*kernel, problem});
+      top_rung_found = top_rung_found || rung;
+    }
+  }
+}
+
+}  // namespace
+
+bool runs_on(Arch arch, const Device& device) {
+  if (space(arch) != device.space) return false;
+  switch (arch) {
+    case Arch::host:
+      return true;
+    case Arch::any:
+    case Arch::sm80:
+      return device.compute_capability >= 80;
+    case Arch::sm90a:
+      return device.compute_capability == 90;
+  }
+  return false;
+}
+
+std::string Point::id() const { return std::string(kernel->name) + "/" + problem.id(); }
+
+Selection parse_selection(std::string_view name) {
+  if (name == "smoke") return Selection::smoke;
+  if (name == "pr") return Selection::pr;
+  if (name == "full") return Selection::full;
+  throw std::invalid_argument("no selection is named \"" + std::string(name) +
+                              "\"; there are smoke, pr and full");
+}
+
+Plan select(Selection selection, const Device& device) {
+  std::vector<const Kernel*> candidates;
+  for (const Kernel& kernel : kernels())
+    if (runs_on(kernel.arch, device)) candidates.push_back(&kernel);
+  Plan plan;
+  for (const Problem& problem : problems())
+    if (selected(problem, selection)) add_problem(plan, candidates, problem, selection);
+  return plan;
+}
+
+Point parse_point(std::string_view id) {
+  const std::size_t slash = id.find('/');
+  if (slash == std::string_view::npos)
+    throw std::invalid_argument("cannot read \"" + std::string(id) +
+                                "\": expected <kernel>/<precision>/<layout>/<m>x<n>x<k>");
+  return {&find_kernel(id.substr(0, slash)), parse_problem(id.substr(slash + 1))};
+}
+
+}  // namespace gemm
