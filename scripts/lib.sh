@@ -1,0 +1,93 @@
+# Shared by the scripts of this folder, which source it under `set -euo pipefail`.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+runtime_venv=$root/.venv
+
+say() { printf 'gemmwatch: %s\n' "$*"; }
+
+# Ends the script with the code for bad usage or an unmet need.
+die() {
+  printf 'gemmwatch: %s\n' "$*" >&2
+  exit 2
+}
+
+# Runs a command whose output matters only if it fails.
+quietly() {
+  local log code=0
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 || code=$?
+  if ((code != 0)); then cat "$log" >&2; fi
+  rm -f "$log"
+  return "$code"
+}
+
+# ---- Python ------------------------------------------------------------------------------------
+
+# Prints the requirements of pyproject.toml that an interpreter lacks; fails if there are any.
+lacks() { "$1" "$root/scripts/missing_requirements.py" 2>/dev/null; }
+
+# True if the virtual environment DIR was completely installed from LOCK as it is now, and its
+# interpreter still is the one that it was installed for.
+venv_is_whole() {
+  local dir=$1 lock=$2
+  sha256sum --status -c "$dir/lock.sha256" <"$lock" 2>/dev/null &&
+    "$dir/bin/python" -c 'import pip' 2>/dev/null
+}
+
+# Makes the virtual environment DIR hold exactly LOCK. The stamp is written last, so that an
+# interrupted installation is known for what it is and remade.
+make_venv() {
+  local dir=$1 lock=$2
+  rm -rf "$dir"
+  python3 -m venv "$dir" &&
+    quietly "$dir/bin/python" -m pip install --require-hashes -r "$lock" &&
+    sha256sum <"$lock" >"$dir/lock.sha256"
+}
+
+# Prints the interpreter that judges and draws: the local virtual environment if it is whole, else
+# a python3 that brings every package itself, as on an image that never sees a network.
+python_path() {
+  if venv_is_whole "$runtime_venv" "$root/requirements.lock"; then
+    echo "$runtime_venv/bin/python"
+  elif lacks python3 >/dev/null; then
+    command -v python3
+  else
+    return 1
+  fi
+}
+
+# ---- C++ and CUDA ------------------------------------------------------------------------------
+
+# Sets `preset` to what this machine can build.
+# shellcheck disable=SC2034  # the callers read it
+choose_preset() {
+  local nvcc
+  if nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc); then
+    export CUDACXX=$nvcc
+    preset=cuda
+  else
+    say "no CUDA toolkit: CPU only"
+    preset=cpu
+  fi
+}
+
+configure() {
+  if command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+  fi
+  # Ninja itself reconfigures when a CMakeLists.txt changes, but does not know of the presets.
+  if [[ ! $root/build/$1/build.ninja -nt $root/CMakePresets.json ]]; then
+    (cd "$root" && quietly cmake --preset "$1")
+  fi
+}
+
+build() {
+  say "building build/$1"
+  configure "$1"
+  if [[ -t 1 ]]; then
+    (cd "$root" && cmake --build --preset "$1")
+  else
+    (cd "$root" && quietly cmake --build --preset "$1")
+  fi
+}
