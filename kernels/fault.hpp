@@ -20,6 +20,8 @@ inline constexpr Fault faults[] = {
     {"cpu_last_k_dropped", "cpu_tiled", "the last of the k products is left out"},
     {"cpu_edge_off_by_one", "cpu_packed", "the last column of an incomplete tile is not stored"},
     {"cpu_beta_ignored", "cpu_packed", "C is overwritten whatever beta is"},
+    {"tiled_last_k_dropped", "tiled", "the last of the k products is left out"},
+    {"tiled_missing_barrier", "tiled", "a warp may multiply before the tile is whole"},
 };
 
 namespace detail {

@@ -63,7 +63,7 @@ struct Problem {
   Epilogue epilogue = Epilogue::linear;
   std::int64_t batch = 1;
   double alpha = 1.0, beta = 0.0;
-  Padding pad;
+  Padding pad{};
   unsigned groups = 0;   ///< bits of Group; not part of the identity
   std::string_view why;  ///< why the sweep visits it; not part of the identity
 

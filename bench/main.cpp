@@ -1,0 +1,133 @@
+// gemmwatch-bench: one trial, as a Google Benchmark program.
+//
+//   take flags -> describe the machine -> plan -> register the points in a shuffled order -> run
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+#include <string_view>
+
+#include "bench/catalog.hpp"
+#include "bench/machine.hpp"
+#include "bench/options.hpp"
+#include "bench/protocol.hpp"
+#include "bench/trial.hpp"
+
+namespace gemm {
+namespace {
+
+enum ExitCode { done = 0, bad_usage = 2, incorrect = 3 };
+
+/// Google Benchmark's JSON, flushed row by row: after a crash the file holds every finished point.
+class FlushedJson : public benchmark::JSONReporter {
+ public:
+  void ReportRuns(const std::vector<Run>& runs) override {
+    benchmark::JSONReporter::ReportRuns(runs);
+    GetOutputStream().flush();
+  }
+};
+
+bool has_flag(int argc, char** argv, std::string_view prefix) {
+  return std::any_of(argv + 1, argv + argc,
+                     [&](const char* flag) { return std::string_view(flag).starts_with(prefix); });
+}
+
+std::vector<Point> points_in_file(const std::string& file, const Device& device) {
+  std::ifstream in(file);
+  if (!in) throw std::invalid_argument("--gemmwatch_points: cannot read " + file);
+  std::vector<Point> points;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty()) continue;
+    points.push_back(parse_point(line));
+    if (!runs_on(points.back().kernel->arch, device))
+      throw std::invalid_argument(file + ": " + line + " does not run on this device");
+  }
+  return points;
+}
+
+/// Problems in random order, and the kernels of each in random order: what one problem's points
+/// share (inputs, oracle, buffers) is made once.
+void shuffle(std::vector<Point>& points, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::shuffle(points.begin(), points.end(), random);
+  std::vector<std::string> problems;
+  for (const Point& point : points) {
+    const std::string id = point.problem.id();
+    if (std::find(problems.begin(), problems.end(), id) == problems.end()) problems.push_back(id);
+  }
+  std::stable_sort(points.begin(), points.end(), [&](const Point& x, const Point& y) {
+    const auto rank = [&](const Point& point) {
+      return std::find(problems.begin(), problems.end(), point.problem.id());
+    };
+    return rank(x) < rank(y);
+  });
+}
+
+void write_file(const std::string& file, const std::string& text) {
+  const std::string partial = file + ".partial";
+  {
+    std::ofstream out(partial);
+    out << text << '\n';
+    if (!out.flush()) throw std::runtime_error(partial + ": cannot be written");
+  }
+  std::filesystem::rename(partial, file);
+}
+
+void register_points(const std::vector<Point>& points, Trial& trial) {
+  for (const Point& point : points)
+    benchmark::RegisterBenchmark(
+        point.id().c_str(),
+        [&trial, point](benchmark::State& state) { trial.measure(state, point); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond)
+        ->Iterations(2 * protocol::rounds);
+}
+
+int run(int argc, char** argv) {
+  const Options options = take_options(argc, argv);
+  if (options.help) std::fputs(options_help(), stdout);
+
+  const Machine machine = describe_machine(options.want_gpu);
+  if (options.require_gpu && machine.device.space != Space::gpu)
+    throw std::invalid_argument("--gemmwatch_device=gpu, but " + machine.device_note);
+  Plan plan = select(options.selection, machine.device);
+  if (!options.list_file.empty()) {
+    write_file(options.list_file, catalog_json(machine, options.injected(), plan).dump(1));
+    return done;
+  }
+  if (!options.points_file.empty())
+    plan.points = points_in_file(options.points_file, machine.device);
+  shuffle(plan.points, options.seed);
+
+  benchmark::AddCustomContext("gemmwatch_catalog",
+                              machine_json(machine, options.injected()).dump());
+  benchmark::AddCustomContext("gemmwatch_seed", std::to_string(options.seed));
+  FlushedJson json;
+  const bool to_json = has_flag(argc, argv, "--benchmark_out=") &&
+                       !(has_flag(argc, argv, "--benchmark_out_format=") &&
+                         !has_flag(argc, argv, "--benchmark_out_format=json"));
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return bad_usage;
+
+  Trial trial(machine, options);
+  register_points(plan.points, trial);
+  benchmark::RunSpecifiedBenchmarks(nullptr, to_json ? &json : nullptr);
+  benchmark::Shutdown();
+  return trial.anything_incorrect() ? incorrect : done;
+}
+
+}  // namespace
+}  // namespace gemm
+
+int main(int argc, char** argv) {
+  try {
+    return gemm::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gemmwatch-bench: %s\n", error.what());
+    return gemm::bad_usage;
+  }
+}

@@ -1,0 +1,30 @@
+// The numbers of the measuring protocol, in one place. README.md here says what they mean.
+#pragma once
+
+#include <cstddef>
+
+namespace gemm::protocol {
+
+/// Rounds of control-test-test-control a point.
+inline constexpr int rounds = 4;
+
+/// A block is as many launches as fill this time; the event pair's own 1-2 us are then below 0.1%.
+inline constexpr double block_s = 2.5e-3;
+
+/// Time that each of kernel and control runs before anything is kept.
+inline constexpr double warmup_s = 2.5e-3;
+
+/// Time that each variant of a tuned kernel runs, a pass; the best of `tuning_passes` counts.
+inline constexpr double tuning_s = 2e-3;
+inline constexpr int tuning_passes = 3;
+
+/// The matrices of successive launches lie this many last-level caches apart before they repeat.
+inline constexpr double cache_factor = 2.0;
+
+/// Launches of a captured graph, at least: the gap between two graphs is then below 1%.
+inline constexpr int graph_launches = 128;
+
+/// Schema of the catalog and the counters; a change makes older numbers incomparable.
+inline constexpr const char* harness = "1";
+
+}  // namespace gemm::protocol

@@ -1,0 +1,46 @@
+// One trial: visits points one after another; checks each, then times it beside the control.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "bench/choices.hpp"
+#include "bench/machine.hpp"
+#include "bench/options.hpp"
+#include "bench/telemetry.hpp"
+#include "kernels/gemm.hpp"
+
+namespace gemm {
+
+/// What all points of one problem share; defined in trial.cpp.
+struct Workbench;
+
+class Trial {
+ public:
+  Trial(const Machine& machine, const Options& options);
+  ~Trial();
+
+  /// Google Benchmark's function for a point: check, warm up, measure, report. An incorrect result
+  /// or a failed launch ends the point with an error and no time. If the GPU's context is lost the
+  /// process ends at once with exit code 70, since every later point would fail for nothing.
+  void measure(benchmark::State& state, const Point& point);
+
+  bool anything_incorrect() const { return anything_incorrect_; }
+
+ private:
+  void measure_or_throw(benchmark::State& state, const Point& point);
+  Workbench& workbench_for(const Problem& problem);
+  void leave_if_context_lost() const;
+
+  const Machine& machine_;
+  const Options& options_;
+  Choices choices_;
+  Telemetry telemetry_;
+  std::unique_ptr<Workbench> workbench_;
+  bool anything_incorrect_ = false;
+};
+
+}  // namespace gemm

@@ -1,0 +1,37 @@
+// Storage types as the rungs see them: load widens to FP32, store rounds once.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+namespace gemm::device {
+
+__device__ inline float widen(float x) { return x; }
+__device__ inline float widen(__half x) { return __half2float(x); }
+__device__ inline float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
+
+template <class Storage>
+__device__ Storage round_to(float x);
+template <>
+__device__ inline float round_to<float>(float x) {
+  return x;
+}
+template <>
+__device__ inline __half round_to<__half>(float x) {
+  return __float2half_rn(x);
+}
+template <>
+__device__ inline __nv_bfloat16 round_to<__nv_bfloat16>(float x) {
+  return __float2bfloat16_rn(x);
+}
+
+/// The linear epilogue, C = alpha (A B) + beta C, for one element. C is read only if beta is not 0,
+/// so that it may hold anything, NaN included.
+template <class Storage>
+__device__ void store_linear(Storage* c, float product, float alpha, float beta) {
+  float value = alpha * product;
+  if (beta != 0.0f) value = fmaf(beta, widen(*c), value);
+  *c = round_to<Storage>(value);
+}
+
+}  // namespace gemm::device

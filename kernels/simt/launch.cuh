@@ -1,0 +1,74 @@
+// Where the suite's vocabulary meets CUDA: turns a Problem and its Operands into the typed product
+// that a CUDA-core rung takes, and a failed launch into an exception.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "kernels/device/matrix.cuh"
+#include "kernels/device/number.cuh"
+#include "kernels/gemm.hpp"
+
+namespace gemm::simt {
+
+/// These rungs multiply in FP32 on CUDA cores, so that TF32 would be their FP32 measured twice.
+inline Refusal refuses_tf32(const Problem& problem) {
+  if (problem.precision == Precision::tf32)
+    return "tf32 is a mode of the tensor cores; a CUDA-core rung computes fp32";
+  return std::nullopt;
+}
+
+template <class Storage>
+device::Product<Storage> product(const Problem& problem, const Operands& operands) {
+  const auto matrix = [](auto* data, bool transposed, std::int64_t ld, std::int64_t stride) {
+    return transposed ? device::Matrix<std::remove_pointer_t<decltype(data)>>{data, 1, ld, stride}
+                      : device::Matrix<std::remove_pointer_t<decltype(data)>>{data, ld, 1, stride};
+  };
+  const bool reads_operands = problem.alpha != 0;  // alpha = 0 must not read A and B
+  return {.m = problem.shape.m,
+          .n = problem.shape.n,
+          .k = reads_operands ? problem.shape.k : 0,
+          .a = matrix(static_cast<const Storage*>(operands.a), problem.a_transposed(),
+                      problem.lda(), problem.a_stride()),
+          .b = matrix(static_cast<const Storage*>(operands.b), problem.b_transposed(),
+                      problem.ldb(), problem.b_stride()),
+          .c = matrix(static_cast<Storage*>(operands.c), false, problem.ldc(), problem.c_stride()),
+          .alpha = static_cast<float>(problem.alpha),
+          .beta = static_cast<float>(problem.beta)};
+}
+
+/// Tiles of tile_m x tile_n that cover C, all batches: one block each, in one grid dimension, since
+/// the other two end at 65535.
+inline unsigned blocks(const Problem& problem, std::int64_t tile_m, std::int64_t tile_n) {
+  const std::int64_t count = (problem.shape.m + tile_m - 1) / tile_m *
+                             ((problem.shape.n + tile_n - 1) / tile_n) * problem.batch;
+  if (count > 0x7fffffff)
+    throw std::runtime_error("a grid of " + std::to_string(count) + " blocks passes 2^31 - 1");
+  return static_cast<unsigned>(count);
+}
+
+/// Launches `kernel<Storage>` for the problem's storage type, unless C is empty.
+/// `launch` is called as launch(product, stream, blocks of tile_m x tile_n).
+template <class Launch>
+void launch_for_storage(const Problem& problem, const Operands& operands, std::int64_t tile_m,
+                        std::int64_t tile_n, Launch launch) {
+  const unsigned grid = blocks(problem, tile_m, tile_n);
+  if (grid == 0) return;
+  const auto stream = static_cast<cudaStream_t>(operands.stream);
+  switch (problem.precision) {
+    case Precision::fp32:
+    case Precision::tf32:
+      launch(product<float>(problem, operands), stream, grid);
+      break;
+    case Precision::fp16:
+      launch(product<__half>(problem, operands), stream, grid);
+      break;
+    case Precision::bf16:
+      launch(product<__nv_bfloat16>(problem, operands), stream, grid);
+      break;
+  }
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    throw std::runtime_error(std::string("launch failed: ") + cudaGetErrorString(error));
+}
+
+}  // namespace gemm::simt

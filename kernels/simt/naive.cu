@@ -1,0 +1,46 @@
+// Rung: naive. One thread computes one output, straight from the definition.
+//
+// Idea: none yet; this is where the ladder stands. Neighbouring threads take neighbouring rows, the
+// way a first CUDA program often does, so that for row-major operands a warp's 32 loads of A and 32
+// stores of C fall into 32 different lines.
+//
+// Bytes: every output reads k elements of A and k of B, 8 bytes for 2 flops in FP32 (0.25 flop a
+// byte). What saves it from memory speed is the L1 cache; what limits it is the load unit, which
+// serves such a warp one line at a time.
+#include "kernels/simt/launch.cuh"
+
+namespace {
+
+constexpr int tile = 32;  // a block computes 32 x 32 outputs
+
+template <class Storage>
+__global__ void __launch_bounds__(tile* tile) gemm_naive(gemm::device::Product<Storage> p) {
+  const long long tiles_n = (p.n + tile - 1) / tile, tiles_m = (p.m + tile - 1) / tile;
+  const long long batch = blockIdx.x / (tiles_m * tiles_n);
+  const long long tile_index = blockIdx.x % (tiles_m * tiles_n);
+  const long long row = tile_index / tiles_n * tile + threadIdx.x;
+  const long long column = tile_index % tiles_n * tile + threadIdx.y;
+  if (row >= p.m || column >= p.n) return;
+
+  float sum = 0;
+  for (long long k = 0; k < p.k; ++k)
+    sum = fmaf(gemm::device::widen(*p.a.at(batch, row, k)),
+               gemm::device::widen(*p.b.at(batch, k, column)), sum);
+  gemm::device::store_linear(p.c.at(batch, row, column), sum, p.alpha, p.beta);
+}
+
+void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+  gemm::simt::launch_for_storage(problem, operands, tile, tile,
+                                 [](const auto& product, cudaStream_t stream, unsigned grid) {
+                                   gemm_naive<<<grid, dim3(tile, tile), 0, stream>>>(product);
+                                 });
+}
+
+const gemm::Register registered{{.name = "naive",
+                                 .stage = gemm::Stage::naive,
+                                 .idea = "one thread, one output, straight from the definition",
+                                 .arch = gemm::Arch::any,
+                                 .refuses = gemm::simt::refuses_tf32,
+                                 .launch = launch}};
+
+}  // namespace
