@@ -1,0 +1,43 @@
+"""scripts/check: what its own steps find, and that a step that fails is not forgotten."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scripts.tests.machine import Machine
+
+
+@pytest.fixture
+def script(checkout: Callable[..., Path]) -> Path:
+    root = checkout("check", "lib.sh")
+    subprocess.run(["git", "init", "--quiet", root], check=True)
+    return root / "scripts/check"
+
+
+def test_the_scripts_themselves_are_self_contained(bare: Machine, script: Path) -> None:
+    done = bare.run(script, "self")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("place", ["/home" + "/someone/x", "https://pypi" + ".org/simple"])
+def test_a_private_path_or_a_registry_is_found_where_it_is(
+    bare: Machine, script: Path, place: str
+) -> None:
+    (script.parents[1] / "notes.txt").write_text(f"fine\nsee {place}\n")
+    done = bare.run(script, "self")
+    assert done.returncode == 1
+    assert f"notes.txt:2:see {place}" in done.stdout
+    assert "check failed: self" in done.stderr
+
+
+def test_a_tree_that_git_cannot_read_is_no_pass(bare: Machine, script: Path) -> None:
+    bare.script("git", "exit 128")
+    assert bare.run(script, "self").returncode == 1
+
+
+def test_an_unknown_step_is_refused(bare: Machine, script: Path) -> None:
+    done = bare.run(script, "speling")
+    assert done.returncode == 2
+    assert "speling" in done.stderr
