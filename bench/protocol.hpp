@@ -1,7 +1,7 @@
 // The numbers of the measuring protocol, in one place. README.md here says what they mean.
 #pragma once
 
-#include <cstddef>
+#include <string_view>
 
 namespace gemm::protocol {
 
@@ -25,6 +25,6 @@ inline constexpr double cache_factor = 2.0;
 inline constexpr int graph_launches = 128;
 
 /// Schema of the catalog and the counters; a change makes older numbers incomparable.
-inline constexpr const char* harness = "1";
+inline constexpr std::string_view harness = "1";
 
 }  // namespace gemm::protocol
