@@ -43,8 +43,11 @@ void sgemm(const Problem& problem, const Sgemm& matrices) {
     return static_cast<blasint>(std::max<std::int64_t>(ld, 1));
   };
   const auto transposed = [](bool yes) { return yes ? CblasTrans : CblasNoTrans; };
+  // With alpha = 0 BLAS does not look at A and B, but the small-matrix path of OpenBLAS 0.3.21
+  // multiplies them by it, and 0 x NaN is NaN. With k = 0 there is nothing to multiply.
+  const std::int64_t k = problem.alpha == 0 ? 0 : problem.shape.k;
   cblas_sgemm(CblasRowMajor, transposed(problem.a_transposed()), transposed(problem.b_transposed()),
-              dimension(problem.shape.m), dimension(problem.shape.n), dimension(problem.shape.k),
+              dimension(problem.shape.m), dimension(problem.shape.n), dimension(k),
               static_cast<float>(problem.alpha), matrices.a, leading(matrices.lda), matrices.b,
               leading(matrices.ldb), static_cast<float>(problem.beta), matrices.c,
               leading(matrices.ldc));
