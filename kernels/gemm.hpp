@@ -64,8 +64,8 @@ struct Problem {
   std::int64_t batch = 1;
   double alpha = 1.0, beta = 0.0;
   Padding pad{};
-  unsigned groups = 0;   ///< bits of Group; not part of the identity
-  std::string_view why;  ///< why the sweep visits it; not part of the identity
+  unsigned groups = 0;     ///< bits of Group; not part of the identity
+  std::string_view why{};  ///< why the sweep visits it; not part of the identity
 
   bool a_transposed() const { return layout == Layout::tn || layout == Layout::tt; }
   bool b_transposed() const { return layout == Layout::nt || layout == Layout::tt; }
