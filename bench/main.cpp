@@ -14,7 +14,6 @@
 #include "bench/catalog.hpp"
 #include "bench/machine.hpp"
 #include "bench/options.hpp"
-#include "bench/protocol.hpp"
 #include "bench/trial.hpp"
 
 namespace gemm {
@@ -84,7 +83,7 @@ void register_points(const std::vector<Point>& points, Trial& trial) {
         [&trial, point](benchmark::State& state) { trial.measure(state, point); })
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond)
-        ->Iterations(2 * protocol::rounds);
+        ->Iterations(2 * planned_rounds(point));
 }
 
 int run(int argc, char** argv) {

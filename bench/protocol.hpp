@@ -5,8 +5,11 @@
 
 namespace gemm::protocol {
 
-/// Rounds of control-test-test-control a point.
+/// Rounds of control-test-test-control a point; fewer where a launch may take longer than
+/// `slow_launch_s` by the plan, so that a few slow rungs do not take most of a trial.
 inline constexpr int rounds = 4;
+inline constexpr int slow_rounds = 1;
+inline constexpr double slow_launch_s = 0.1;
 
 /// A block is as many launches as fill this time; the event pair's own 1-2 us are then below 0.1%.
 inline constexpr double block_s = 2.5e-3;

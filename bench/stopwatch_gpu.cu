@@ -117,8 +117,10 @@ class GpuStopwatch : public Stopwatch {
         block.kernel->launch(problem_, operands);
       }
     } catch (...) {
-      cudaStreamEndCapture(stream_, &graph);  // leaves the stream usable; the launch's error counts
+      // The launch's error is the one to tell; these only leave the stream usable.
+      cudaStreamEndCapture(stream_, &graph);
       if (graph) cudaGraphDestroy(graph);
+      cudaGetLastError();
       throw;
     }
     GEMM_CUDA(cudaStreamEndCapture(stream_, &graph));

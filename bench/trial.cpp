@@ -62,7 +62,14 @@ struct Workbench {
         result(machine.device.space, inputs.c.bytes()),
         rotation(inputs, static_cast<std::size_t>(protocol::cache_factor *
                                                   static_cast<double>(machine.cache_bytes))),
-        stopwatch(make_stopwatch(machine.device.space, problem, rotation)) {}
+        stopwatch(make_stopwatch(machine.device.space, problem, rotation)) {
+    // A control that computes something else is no control. This is also the first launch of the
+    // library, which creates its handle; that could not be captured.
+    const Kernel& control = control_of(machine.device.space);
+    if (const Findings findings = check(control, 0); !findings.passed())
+      throw std::runtime_error("the control, " + std::string(control.name) +
+                               ", is incorrect: " + findings.message(problem));
+  }
 
   /// One launch on poisoned output, compared element by element.
   Findings check(const Kernel& kernel, int variant);
@@ -141,10 +148,10 @@ int Workbench::tune(const Kernel& kernel, int count) {
 
 namespace {
 
-Rounds time_rounds(Stopwatch& stopwatch, PreparedBlock& kernel, PreparedBlock& control,
+Rounds time_rounds(int count, Stopwatch& stopwatch, PreparedBlock& kernel, PreparedBlock& control,
                    Telemetry& telemetry) {
   std::vector<PreparedBlock*> order;
-  for (int round = 0; round < protocol::rounds; ++round)
+  for (int round = 0; round < count; ++round)
     order.insert(order.end(), {&control, &kernel, &kernel, &control});
   telemetry.begin();
   std::vector<double> seconds = stopwatch.time(order, [&] { telemetry.sample(); });
@@ -188,6 +195,12 @@ void report_rounds(benchmark::State& state, const Problem& problem, const Machin
 
 }  // namespace
 
+int planned_rounds(const Point& point) {
+  return longest_launch_s(*point.kernel, point.problem) > protocol::slow_launch_s
+             ? protocol::slow_rounds
+             : protocol::rounds;
+}
+
 Trial::Trial(const Machine& machine, const Options& options)
     : machine_(machine),
       options_(options),
@@ -226,8 +239,8 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   const auto kernel_block = workbench.warm_block(kernel, variant, protocol::block_s, delay);
   const auto control_block = workbench.warm_block(control, 0, protocol::block_s);
   const Clock::time_point timed_start = Clock::now();
-  const Rounds rounds =
-      time_rounds(*workbench.stopwatch, *kernel_block, *control_block, telemetry_);
+  const Rounds rounds = time_rounds(planned_rounds(point), *workbench.stopwatch, *kernel_block,
+                                    *control_block, telemetry_);
   const double timed_s = seconds_since(timed_start);
 
   std::size_t next = 0;  // the number of iterations was fixed to that of the test blocks

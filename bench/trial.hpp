@@ -15,6 +15,9 @@
 
 namespace gemm {
 
+/// Rounds of control-test-test-control that a point gets, by the plan.
+int planned_rounds(const Point& point);
+
 /// What all points of one problem share; defined in trial.cpp.
 struct Workbench;
 

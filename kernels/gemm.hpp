@@ -218,6 +218,10 @@ struct Device {
   int compute_capability = 0;
 };
 
+/// Seconds that a launch takes at its stage's slowest rate: an upper bound that depends on nothing
+/// measured, so that a plan made from it is the same every day.
+double longest_launch_s(const Kernel&, const Problem&);
+
 /// Can code of this architecture run on the device?
 bool runs_on(Arch, const Device&);
 

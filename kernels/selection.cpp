@@ -12,7 +12,7 @@ namespace {
 
 // A point whose launch would take longer than this at its stage's slowest rate is refused: one
 // such point would cost more than all fast ones together.
-constexpr double longest_launch_s = 0.5;
+constexpr double launch_limit_s = 0.5;
 
 bool selected(const Problem& problem, Selection selection) {
   switch (selection) {
@@ -27,14 +27,13 @@ bool selected(const Problem& problem, Selection selection) {
 }
 
 Refusal too_slow(const Kernel& kernel, const Problem& problem) {
-  const double rate = info(kernel.stage).slowest_tflops;
-  const double seconds = problem.flops() / (rate * 1e12);
-  if (seconds <= longest_launch_s) return std::nullopt;
+  const double seconds = longest_launch_s(kernel, problem);
+  if (seconds <= launch_limit_s) return std::nullopt;
   std::array<char, 160> text{};
   std::snprintf(text.data(), text.size(),
                 "too slow for the plan: a launch of %.3g GFLOP could take %.2g s at the stage's "
                 "slowest rate; the limit is %g s",
-                problem.flops() / 1e9, seconds, longest_launch_s);
+                problem.flops() / 1e9, seconds, launch_limit_s);
   return std::string(text.data());
 }
 
@@ -65,6 +64,10 @@ void add_problem(Plan& plan, const std::vector<const Kernel*>& candidates, const
 }
 
 }  // namespace
+
+double longest_launch_s(const Kernel& kernel, const Problem& problem) {
+  return problem.flops() / (info(kernel.stage).slowest_tflops * 1e12);
+}
 
 bool runs_on(Arch arch, const Device& device) {
   if (space(arch) != device.space) return false;
