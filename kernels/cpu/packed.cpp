@@ -13,9 +13,9 @@
 // Loops and caches (after the BLIS framework of Van Zee and van de Geijn; sizes with AVX-512):
 //   block_columns, block_rows   a block of C, whose FP32 sums are kept until all of k is added, so
 //                               that the storage type rounds once
-//     block_depth               a block of A (480 KiB) and of B (512 KiB) is packed and stays in
-//     the
-//                               second-level cache
+//     block_depth               a block of A (480 KiB) and one of B (512 KiB) are packed, to stay
+//     in
+//                               the second-level cache
 //       patch_columns           a B panel (32 KiB) serves all patches below each other
 //         patch_rows            an A panel (12 KiB) streams past it, into the micro-kernel
 #include <algorithm>
@@ -60,8 +60,9 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 }
 
 /// Copies rows x depth elements of the view, from (row0, p0) on, into panels of `width` rows: all
-/// rows of a panel for one p lie together. Missing rows of the last panel become zeros. The source
-/// is read along its own rows, since a cache line of it may not survive until a second visit.
+/// rows of a panel for one p lie together. Missing rows of the last panel become zeros, so that
+/// what the workspace held cannot slow the arithmetic. The source is read along its own rows, since
+/// a cache line of it may not survive until a second visit.
 template <std::int64_t width, typename T>
 void pack(View<T> view, std::int64_t row0, std::int64_t rows, std::int64_t p0, std::int64_t depth,
           float* panel) {
