@@ -1,0 +1,173 @@
+// The element-wise part of both engines, written once: each operation is a function of an index,
+// and a Launcher runs it over all indices in its space. A Launcher has
+//   for_each(count, f)   calls f(i) for 0 <= i < count
+//   tally(count, f)      folds the Judgement f(i) of each i into a Tally
+#pragma once
+
+#include "correctness/engine.hpp"
+#include "correctness/interval.hpp"
+
+namespace gemm {
+
+struct Judgement {
+  bool wrong;
+  float share;
+};
+
+/// Where element i of the packed matrix lies in the stored one.
+GEMM_HOST_DEVICE inline std::int64_t stored_index(const Extent& extent, std::int64_t packed) {
+  return packed / extent.columns * extent.ld + packed % extent.columns;
+}
+
+template <class F>
+struct Fill {
+  Extent extent;
+  Draw draw;
+  typename F::Bits* matrix;
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t row = i / extent.ld, column = i % extent.ld;
+    // Elements are counted without padding: a padded matrix holds the values of a packed one.
+    const auto element = static_cast<std::uint64_t>(row * extent.columns + column);
+    matrix[i] = column < extent.columns ? rounded_bits<F>(draw(element)) : padding_bits<F>();
+  }
+};
+
+template <class F>
+struct Poison {
+  Extent extent;
+  typename F::Bits nan;
+  typename F::Bits* c;
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const { c[stored_index(extent, i)] = nan; }
+};
+
+template <class F>
+struct Upcast {
+  Extent extent;
+  const typename F::Bits* from;
+  bool absolute;
+  double* to;
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const {
+    const double value = value_of<F>(from[stored_index(extent, i)]);
+    to[i] = absolute && value < 0 ? -value : value;
+  }
+};
+
+template <class F>
+struct Bound {
+  Extent extent;
+  BoundTerms terms;
+  const double* sum;
+  const typename F::Bits* c0;
+  double* exact;
+  float* allowed;
+
+  GEMM_HOST_DEVICE static double absolute(double x) { return x < 0 ? -x : x; }
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const {
+    const double product = terms.has_product ? terms.alpha * exact[i] : 0;
+    const double carried =
+        terms.beta != 0 ? terms.beta * value_of<F>(c0[stored_index(extent, i)]) : 0;
+    const double accumulation = terms.has_sum ? terms.accumulation * sum[i] : 0;
+    exact[i] = product + carried;
+    allowed[i] =
+        static_cast<float>(accumulation + terms.epilogue * (absolute(product) + absolute(carried)));
+  }
+};
+
+template <class F>
+struct Judge {
+  Extent extent;
+  const typename F::Bits* c;
+  const double* exact;
+  const float* allowed;
+
+  GEMM_HOST_DEVICE Judgement operator()(std::int64_t i) const {
+    const typename F::Bits stored = c[stored_index(extent, i)];
+    const Interval accepted = interval<F>(exact[i], allowed[i]);
+    return {!accepts(accepted, value_of<F>(stored)),
+            share_of_bound<F>(stored, exact[i], allowed[i])};
+  }
+};
+
+template <class F>
+struct JudgePadding {
+  Extent extent;
+  const typename F::Bits* c;
+
+  GEMM_HOST_DEVICE Judgement operator()(std::int64_t i) const {
+    const std::int64_t width = extent.ld - extent.columns;
+    const std::int64_t at = i / width * extent.ld + extent.columns + i % width;
+    return {c[at] != padding_bits<F>(), 0.0f};
+  }
+};
+
+template <class Launcher>
+class ElementwiseEngine : public Engine {
+ public:
+  void fill(Precision precision, const Extent& extent, const Draw& draw,
+            void* matrix) const override {
+    const std::int64_t count = extent.rows * extent.ld;
+    if (precision == Precision::tf32)  // stored as FP32, rounded to fewer bits
+      return launcher_.for_each(count, Fill<Tf32>{extent, draw, bits<Tf32>(matrix)});
+    with_storage(precision, [&]<class F>(F) {
+      launcher_.for_each(count, Fill<F>{extent, draw, bits<F>(matrix)});
+    });
+  }
+
+  void poison(Precision precision, const Extent& extent, std::uint16_t payload,
+              void* c) const override {
+    with_storage(precision, [&]<class F>(F) {
+      const auto nan = static_cast<typename F::Bits>(rounded_bits<F>(quiet_nan()) | payload);
+      launcher_.for_each(extent.rows * extent.columns, Poison<F>{extent, nan, bits<F>(c)});
+    });
+  }
+
+  void upcast(Precision precision, const Extent& extent, const void* from, bool absolute,
+              double* to) const override {
+    with_storage(precision, [&]<class F>(F) {
+      launcher_.for_each(extent.rows * extent.columns,
+                         Upcast<F>{extent, bits<F>(from), absolute, to});
+    });
+  }
+
+  void bound(Precision precision, const Extent& extent, const BoundTerms& terms, const double* sum,
+             const void* c0, double* exact, float* allowed) const override {
+    with_storage(precision, [&]<class F>(F) {
+      launcher_.for_each(extent.rows * extent.columns,
+                         Bound<F>{extent, terms, sum, bits<F>(c0), exact, allowed});
+    });
+  }
+
+  Tally judge(Precision precision, const Extent& extent, const void* c, const double* exact,
+              const float* allowed) const override {
+    return with_storage(precision, [&]<class F>(F) {
+      return launcher_.tally(extent.rows * extent.columns,
+                             Judge<F>{extent, bits<F>(c), exact, allowed});
+    });
+  }
+
+  Tally judge_padding(Precision precision, const Extent& extent, const void* c) const override {
+    return with_storage(precision, [&]<class F>(F) {
+      return launcher_.tally(extent.rows * (extent.ld - extent.columns),
+                             JudgePadding<F>{extent, bits<F>(c)});
+    });
+  }
+
+ private:
+  template <class F>
+  static typename F::Bits* bits(void* matrix) {
+    return static_cast<typename F::Bits*>(matrix);
+  }
+  template <class F>
+  static const typename F::Bits* bits(const void* matrix) {
+    return static_cast<const typename F::Bits*>(matrix);
+  }
+  static double quiet_nan() { return same_bits<double>(std::uint64_t{0x7ff8} << 48); }
+
+  Launcher launcher_;
+};
+
+}  // namespace gemm

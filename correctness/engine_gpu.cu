@@ -1,0 +1,114 @@
+// The GPU's engine: one kernel for element-wise work, one that also counts, and cuBLAS in FP64.
+#include <cublas_v2.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "correctness/cuda_check.hpp"
+#include "correctness/elementwise.hpp"
+#include "correctness/memory.hpp"
+
+namespace gemm {
+namespace {
+
+constexpr int block_size = 256;
+
+unsigned blocks(std::int64_t count) {
+  constexpr std::int64_t enough_for_any_gpu = 4096;
+  return static_cast<unsigned>(std::min((count + block_size - 1) / block_size, enough_for_any_gpu));
+}
+
+template <class Function>
+__global__ void for_each_kernel(std::int64_t count, Function function) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; i < count; i += stride) function(i);
+}
+
+// Each thread folds its own elements, then a warp its threads, so that there are few atomics.
+template <class Function>
+__global__ void tally_kernel(std::int64_t count, Function function, Tally* tally) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  unsigned wrong = 0;
+  float worst = 0;
+  unsigned long long first = ~0ull;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; i < count; i += stride) {
+    const Judgement judgement = function(i);
+    if (judgement.wrong && wrong++ == 0) first = static_cast<unsigned long long>(i);
+    worst = fmaxf(worst, judgement.share);
+  }
+
+  constexpr unsigned whole_warp = 0xffffffffu;
+  __syncwarp();
+  const unsigned warp_wrong = __reduce_add_sync(whole_warp, wrong);
+  // Shares are not negative, and such floats are ordered as their bits are.
+  const unsigned warp_worst = __reduce_max_sync(whole_warp, __float_as_uint(worst));
+  if (wrong > 0) atomicMin(&tally->first, first);
+  if (threadIdx.x % warpSize != 0) return;
+  if (warp_wrong > 0) atomicAdd(&tally->wrong, static_cast<unsigned long long>(warp_wrong));
+  if (warp_worst > 0) atomicMax(reinterpret_cast<unsigned*>(&tally->worst_share), warp_worst);
+}
+
+struct GpuLauncher {
+  template <class Function>
+  void for_each(std::int64_t count, const Function& function) const {
+    if (count == 0) return;
+    for_each_kernel<<<blocks(count), block_size>>>(count, function);
+    GEMM_CUDA(cudaGetLastError());
+  }
+
+  template <class Function>
+  Tally tally(std::int64_t count, const Function& function) const {
+    Tally tally;
+    if (count == 0) return tally;
+    auto* on_gpu = static_cast<Tally*>(tally_.data());
+    copy(on_gpu, Space::gpu, &tally, Space::host, sizeof tally);
+    tally_kernel<<<blocks(count), block_size>>>(count, function, on_gpu);
+    GEMM_CUDA(cudaGetLastError());
+    copy(&tally, Space::host, on_gpu, Space::gpu, sizeof tally);
+    return tally;
+  }
+
+  Buffer tally_{Space::gpu, sizeof(Tally)};
+};
+
+void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(call) + ": " + cublasGetStatusString(status));
+}
+
+class GpuEngine : public ElementwiseEngine<GpuLauncher> {
+ public:
+  // Never destroyed: the process ends, and with it the context, before a destructor could run.
+  GpuEngine() {
+    check(cublasCreate(&handle_), "cublasCreate");
+    check(cublasSetMathMode(handle_, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+  }
+
+  // cuBLAS stores by columns: it sees our C as C^T = op(B)^T op(A)^T.
+  void multiply(const Fp64Product& product, const double* a, const double* b,
+                double* c) const override {
+    const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    const auto m = static_cast<int>(product.m), n = static_cast<int>(product.n);
+    const auto k = static_cast<int>(product.k);
+    const double one = 1, zero = 0;
+    check(cublasDgemm(handle_, operation(product.b_transposed), operation(product.a_transposed), n,
+                      m, k, &one, b, product.b_transposed ? k : n, a, product.a_transposed ? m : k,
+                      &zero, c, n),
+          "cublasDgemm");
+  }
+
+ private:
+  cublasHandle_t handle_ = nullptr;
+};
+
+}  // namespace
+
+const Engine& gpu_engine() {
+  static const GpuEngine& gpu = *new GpuEngine;
+  return gpu;
+}
+
+}  // namespace gemm

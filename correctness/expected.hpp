@@ -1,0 +1,59 @@
+// The gate: every element of C must lie in an interval around the FP64 result. See README.md here
+// for the bound and where its constants come from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "correctness/inputs.hpp"
+#include "correctness/memory.hpp"
+#include "kernels/gemm.hpp"
+
+namespace gemm {
+
+/// One wrong element, for a person.
+struct WrongElement {
+  std::int64_t batch, row, column;
+  double got, exact, low, high;
+};
+
+/// What a comparison found. `padding_touched` counts elements beyond column n that changed.
+struct Findings {
+  std::int64_t wrong = 0;
+  std::int64_t padding_touched = 0;
+  std::optional<WrongElement> first;
+  /// Largest |C - exact|, beyond half a unit in the last place of C, over the allowed deviation T
+  /// of its element; at most about 1 when passed. 0 for exact results.
+  double worst_share_of_bound = 0;
+
+  bool passed() const { return wrong == 0 && padding_touched == 0; }
+  /// "12 of 4096 elements wrong; first at batch 0, row 3, column 5: got 1.5, allowed [1.1, 1.2]".
+  std::string message(const Problem& problem) const;
+};
+
+/// The FP64 result of a problem on given inputs and what is allowed around it. Computed once, in
+/// the space of the inputs, and compared with as many results as wanted.
+class Expected {
+ public:
+  Expected(const Problem& problem, const Inputs& inputs);
+
+  /// Compares a whole C (all batches, leading dimension included) in the inputs' space. Elements
+  /// beyond column n must still hold Inputs' padding, which is also what fill(c, 0xff) leaves. On a
+  /// GPU the caller has waited for the kernel. Throws std::invalid_argument if C is elsewhere or
+  /// too small.
+  Findings compare(const Buffer& c) const;
+
+ private:
+  WrongElement describe(const Buffer& c, std::int64_t index) const;
+
+  Problem problem_;
+  Buffer exact_;    ///< double, packed batch x m x n: alpha A B + beta C0
+  Buffer allowed_;  ///< float, likewise: T, from which and the exact value the interval follows
+};
+
+/// The coefficient of the bound: T = |alpha| u f(k) S + 4 2^-24 (|alpha A B| + |beta C0|), where
+/// S = |A||B|. Returns u f(k). The one table of the project's tolerances.
+double bound_coefficient(Precision, Regime, std::int64_t k);
+
+}  // namespace gemm
