@@ -13,9 +13,8 @@
 // Loops and caches (after the BLIS framework of Van Zee and van de Geijn; sizes with AVX-512):
 //   block_columns, block_rows   a block of C, whose FP32 sums are kept until all of k is added, so
 //                               that the storage type rounds once
-//     block_depth               a block of A (480 KiB) and one of B (512 KiB) are packed, to stay
-//     in
-//                               the second-level cache
+//     block_depth               blocks of A (480 KiB) and B (512 KiB) are packed, for the second-
+//                               level cache
 //       patch_columns           a B panel (32 KiB) serves all patches below each other
 //         patch_rows            an A panel (12 KiB) streams past it, into the micro-kernel
 #include <algorithm>
