@@ -1,0 +1,1 @@
+"""Pages, charts and README blocks, drawn from the JSON files that the suite writes."""

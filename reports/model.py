@@ -1,0 +1,160 @@
+"""What a report speaks of: kernels, problems, points and their numbers.
+
+Two figures of speed are used everywhere. `speed_ratio` is the kernel's speed divided by the
+control's, measured in the same microseconds: 1.00 is as fast as the control and more is faster.
+`tflops` is the absolute rate; it moves with the clock and the power limit of the day.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+
+PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
+GROUPS = ("square", "narrow", "llm", "attention", "large", "decode", "ladder")
+
+
+def position(name: str, order: tuple[str, ...]) -> tuple[int, str]:
+    """A sort key: the place in the order, unknown names after it by spelling."""
+    return (order.index(name) if name in order else len(order), name)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    order: int
+    title: str
+    idea: str
+    vendor: bool
+    control: bool  # measured beside each kernel of this device
+
+
+@dataclass(frozen=True)
+class Problem:
+    id: str
+    precision: str
+    layout: str
+    groups: tuple[str, ...]
+    why: str
+    flops: float
+    bytes: float
+
+    @property
+    def label(self) -> str:
+        """The id without its precision, for a place where the precision is said already."""
+        _, layout, shape, *rest = self.id.split("/")
+        return " ".join([layout, shape.replace("x", "×"), *rest])
+
+    @property
+    def group(self) -> str:
+        """The one group under which it is listed."""
+        return min(self.groups, key=lambda name: position(name, GROUPS), default="other")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one trial measured at a point."""
+
+    trial: int
+    log_ratio: float  # ln(kernel time / control time)
+    kernel_us: float
+    control_us: float
+    counters: Mapping[str, float]  # telemetry and times spent; empty in a baseline
+
+
+@dataclass(frozen=True)
+class Performance:
+    """The speed of a point. Only a point that passed its check has one."""
+
+    problem: Problem
+    samples: tuple[Sample, ...]
+
+    @cached_property
+    def kernel_us(self) -> float:
+        return median(sample.kernel_us for sample in self.samples)
+
+    @cached_property
+    def control_us(self) -> float:
+        return median(sample.control_us for sample in self.samples)
+
+    @cached_property
+    def speed_ratio(self) -> float:
+        return math.exp(-median(sample.log_ratio for sample in self.samples))
+
+    @property
+    def tflops(self) -> float:
+        return self.problem.flops / self.kernel_us * 1e-6
+
+    @property
+    def control_tflops(self) -> float:
+        return self.problem.flops / self.control_us * 1e-6
+
+    @property
+    def gbytes_per_s(self) -> float:
+        return self.problem.bytes / self.kernel_us * 1e-3
+
+    def counter(self, name: str) -> float | None:
+        values = [sample.counters[name] for sample in self.samples if name in sample.counters]
+        return median(values) if values else None
+
+
+@dataclass(frozen=True)
+class Point:
+    id: str
+    kernel: Kernel
+    problem: Problem
+    outcome: str
+    reason: str  # empty if it passed
+    performance: Performance | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run or a baseline, read."""
+
+    source: Path
+    device: str
+    device_note: str
+    fingerprint: Mapping[str, str]
+    environment: Mapping[str, str]
+    injected: str
+    peaks: Mapping[str, float]
+    kernels: tuple[Kernel, ...]  # in the order of the ladder
+    points: tuple[Point, ...]
+    selection: str
+    trials: int
+    when: str
+
+    @property
+    def machine(self) -> str:
+        return self.fingerprint.get("gpu") or self.fingerprint.get("cpu") or "an unnamed machine"
+
+    @property
+    def control_names(self) -> str:
+        return " or ".join(kernel.name for kernel in self.kernels if kernel.control)
+
+    @property
+    def precisions(self) -> list[str]:
+        names = {point.problem.precision for point in self.points}
+        return sorted(names, key=lambda name: position(name, PRECISIONS))
+
+    def peak_share(self, performance: Performance) -> float | None:
+        peak = self.peaks.get(performance.problem.precision)
+        return performance.tflops / peak if peak else None
+
+    def roofline_share(self, performance: Performance) -> float | None:
+        """The time that peak rate and peak bandwidth would need at least, over the time taken."""
+        peak = self.peaks.get(performance.problem.precision)
+        bandwidth = self.peaks.get("bandwidth_gb_s")
+        if not peak or not bandwidth:
+            return None
+        problem = performance.problem
+        least_us = max(problem.flops / peak * 1e-6, problem.bytes / bandwidth * 1e-3)
+        return least_us / performance.kernel_us
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    logarithms = [math.log(value) for value in values]
+    return math.exp(sum(logarithms) / len(logarithms))

@@ -1,0 +1,133 @@
+"""One self-contained page about a run: the template is filled here, and decides nothing."""
+
+from base64 import b64encode
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from reports import units
+from reports.files import ReportError
+from reports.ladder import ladders
+from reports.ladder_chart import ladder_picture
+from reports.map_chart import map_picture, panels
+from reports.model import Measured, Point
+from reports.reading import OUTCOMES
+from reports.scoreboard import group_scores, problem_order, scores
+from reports.style import Picture
+from reports.telemetry import SECONDS, SHARES, SPREADS, trials
+from reports.unmeasured import unmeasured
+from reports.verdict import Verdict
+
+TEMPLATES = Path(__file__).parent / "templates"
+POINT_COUNTERS = {"sm_mhz": "SM, MHz", "power_w": "W", "energy_j": "J a launch"}
+FIGURES = "figures"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Something together with its picture."""
+
+    of: object
+    picture: Picture
+
+
+def report_files(measured: Measured, verdict: Verdict | None) -> dict[str, bytes]:
+    """The page and its figures, by path inside the report's folder."""
+    if not measured.points:
+        raise ReportError(
+            f"{measured.source}: holds no point; measure a selection that is not empty"
+        )
+    if verdict and verdict.head_fingerprint != measured.fingerprint:
+        raise ReportError(
+            f"{measured.source}: the verdict is about another machine or build; "
+            "give the verdict that `gemmwatch gate` wrote for this run"
+        )
+    drawn_ladders = [Drawn(one, ladder_picture(measured, one)) for one in ladders(measured)]
+    drawn_panels = [
+        Drawn(panel, map_picture(measured, panel, f"map-{number}-{panel.precision}"))
+        for number, panel in enumerate(panels(measured), start=1)
+    ]
+    page = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(_facts(measured), ladders=drawn_ladders, panels=drawn_panels, verdict=verdict)
+    )
+    files = {"index.html": page.encode()}
+    for drawn in [*drawn_ladders, *drawn_panels]:
+        for name, content in drawn.picture.files().items():
+            files[f"{FIGURES}/{name}"] = content
+    return files
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["data_uri"] = _data_uri
+    environment.filters["spaced"] = lambda name: name.replace("_", " ")
+    environment.globals.update(
+        significant=units.significant,
+        ratio=units.ratio,
+        percent=units.percent,
+        signed_percent=units.signed_percent,
+    )
+    return environment
+
+
+def _data_uri(svg: bytes) -> str:
+    return f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
+
+
+def _facts(measured: Measured) -> dict[str, object]:
+    """Everything in the page that follows from the measurements, except the pictures."""
+    found = scores(measured)
+    climbed = ladders(measured)
+    on_ladder = {ladder.problem for ladder in climbed}
+    conditions = trials(measured)
+    timed = sorted((point for point in measured.points if point.performance), key=_point_order)
+    return {
+        "measured": measured,
+        "rate": units.rate_unit(measured),
+        "outcomes": _outcome_counts(measured),
+        "tops": [score for score in found if score.problem in on_ladder],
+        "climbers": set().union(*(ladder.names for ladder in climbed)),
+        "scores": found,
+        "groups": group_scores(found),
+        "has_peaks": bool(measured.peaks),
+        "peaks": _peaks(measured),
+        "timed": timed,
+        "point_counters": {
+            name: title
+            for name, title in POINT_COUNTERS.items()
+            if any(p.performance and p.performance.counter(name) is not None for p in timed)
+        },
+        "unmeasured": unmeasured(measured),
+        "trials": conditions,
+        "trial_columns": {
+            name: title
+            for name, title in (SPREADS | SHARES | SECONDS).items()
+            if any(name in {*one.spreads, *one.shares, *one.seconds} for one in conditions)
+        },
+    }
+
+
+def _point_order(point: Point) -> tuple[object, ...]:
+    return (*problem_order(point.problem), point.kernel.order, point.kernel.name)
+
+
+def _outcome_counts(measured: Measured) -> str:
+    counts = Counter(point.outcome for point in measured.points)
+    return ", ".join(
+        f"{counts[name]} {name.replace('_', ' ')}" for name in OUTCOMES if counts[name]
+    )
+
+
+def _peaks(measured: Measured) -> dict[str, str]:
+    return {
+        name.removesuffix("_gb_s"): f"{units.significant(value, 4)} "
+        + ("GB/s" if name.endswith("_gb_s") else "TFLOP/s")
+        for name, value in measured.peaks.items()
+    }
