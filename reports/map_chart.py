@@ -33,7 +33,7 @@ GROUP_GAP = 0.1
 TITLE = 0.32
 SLOPE = 60  # of the problems' names, degrees
 GROUPS_BELOW = 0.32
-LEGEND = 0.78
+SCALE, MARKS_ROW = 0.42, 0.36
 SWATCH = 0.42
 NARROWEST = len(COLOURS) * SWATCH + 1.3  # room for the legend
 
@@ -48,6 +48,20 @@ class Panel:
     problems: tuple[Problem, ...]  # columns
     points: dict[tuple[str, str], Point]  # by kernel name and problem id
     refusing: tuple[str, ...]  # kernels left out since they refuse every problem of the panel
+
+    @property
+    def marks(self) -> list[str]:
+        """The outcomes that occur and have a mark."""
+        occurring = {point.outcome for point in self.points.values()}
+        return [outcome for outcome in MARKS if outcome in occurring]
+
+    @property
+    def has_empty_cells(self) -> bool:
+        return len(self.points) < len(self.kernels) * len(self.problems)
+
+    @property
+    def needs_marks(self) -> bool:
+        return bool(self.marks) or self.has_empty_cells
 
 
 def panels(measured: Measured) -> list[Panel]:
@@ -105,7 +119,9 @@ class _Layout:
         self.bottom = self.top + len(panel.kernels) * CELL_HEIGHT
         overhang = label * math.cos(math.radians(SLOPE))
         self.width = max(right - GROUP_GAP + overhang - CELL_WIDTH / 2 + 0.1, NARROWEST)
-        self.height = self.bottom + GROUPS_BELOW + LEGEND
+        self.scale = self.bottom + GROUPS_BELOW
+        self.marks = self.scale + SCALE
+        self.height = self.marks + (MARKS_ROW if panel.needs_marks else 0)
 
     def row(self, index: int) -> float:
         return self.top + index * CELL_HEIGHT
@@ -128,8 +144,8 @@ def _figure(measured: Measured, panel: Panel, theme: Theme) -> Figure:
             point = panel.points.get((kernel.name, problem.id))
             if point:
                 _cell(axes, layout.columns[column], layout.row(row), point, theme)
-    _scale(axes, layout.bottom + GROUPS_BELOW, theme)
-    _marks(axes, layout.bottom + GROUPS_BELOW + 0.42, panel, theme)
+    _scale(axes, layout.scale, theme)
+    _marks(axes, layout.marks, panel, theme)
     return figure
 
 
@@ -217,12 +233,11 @@ def _marks(axes: Axes, top: float, panel: Panel, theme: Theme) -> None:
     """The marks that occur, explained."""
     x = 0.6
     middle = top + CELL_HEIGHT / 2
-    occurring = {point.outcome for point in panel.points.values()}
-    for outcome in (name for name in MARKS if name in occurring):
+    for outcome in panel.marks:
         words = outcome.replace("_", " ")
         _mark(axes, x, top, outcome, theme)
         x += CELL_WIDTH + 0.05
         axes.text(x, middle, words, color=theme.muted, fontsize=SMALL, va="center")
         x += text_width(words, SMALL) + 0.15
-    if len(panel.points) < len(panel.kernels) * len(panel.problems):
+    if panel.has_empty_cells:
         axes.text(x, middle, "empty: not selected", color=theme.muted, fontsize=SMALL, va="center")

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from reports.files import Fields, ReportError, read_json
@@ -55,7 +56,7 @@ def _run(fields: Fields) -> Measured:
         points=_points(catalog, outcomes, meta.texts("reasons"), _run_samples(fields, outcomes)),
         selection=meta.text("selection"),
         trials=meta.integer("trials"),
-        when=f"measured {meta.text('started')}",
+        when=f"measured {_minute(meta, 'started')}",
     )
 
 
@@ -81,7 +82,7 @@ def _baseline(fields: Fields) -> Measured:
         points=_points(catalog, fields.texts("outcomes"), {}, samples),
         selection=fields.text("selection"),
         trials=max((len(of_point) for of_point in samples.values()), default=0),
-        when=f"approved {fields.text('approved')}",
+        when=f"approved {_minute(fields, 'approved')}",
     )
 
 
@@ -117,6 +118,15 @@ def _baseline_samples(points: Fields) -> Samples:
             for trial, (log_ratio, kernel_us, control_us) in enumerate(zip(*columns, strict=True))
         ]
     return samples
+
+
+def _minute(fields: Fields, key: str) -> str:
+    """The ISO date under key as people write it: 2031-05-04 13:02 UTC."""
+    try:
+        date = datetime.fromisoformat(fields.text(key))
+    except ValueError as error:
+        raise fields.error(key, "an ISO date") from error
+    return date.strftime("%Y-%m-%d %H:%M %Z").rstrip()
 
 
 def _peaks(catalog: Fields) -> dict[str, float]:

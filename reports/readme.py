@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.files import ReportError, write_whole
-from reports.ladder import Ladder, Rung, ladders
+from reports.ladder import Ladder, ladders
 from reports.ladder_chart import combined_picture
 from reports.model import Kernel, Measured
 from reports.reading import read_measured
@@ -128,12 +128,12 @@ def _table(measured: Measured, shown: list[Ladder]) -> str:
     heads = [
         f"{ladder.precision}, {title}"
         for ladder in shown
-        for title in (unit.name, "of peak", "× control")
+        for title in (unit.name, *(["of peak"] if _has_peak(measured, ladder) else []), "× control")
     ]
     kernels = [k for k in measured.kernels if any(ladder.rung(k) for ladder in shown)]
     rows = [["rung", "idea", *heads], ["---", "---", *["--:"] * len(heads)]]
     for kernel in sorted(kernels, key=lambda one: one.vendor):
-        cells = [cell for ladder in shown for cell in _cells(measured, ladder.rung(kernel), unit)]
+        cells = [cell for ladder in shown for cell in _cells(measured, ladder, kernel, unit)]
         rows.append([f"`{kernel.name}`", _idea(kernel), *cells])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -142,17 +142,23 @@ def _idea(kernel: Kernel) -> str:
     return kernel.idea.replace("|", "\\|")
 
 
-def _cells(measured: Measured, rung: Rung | None, unit: RateUnit) -> tuple[str, str, str]:
+def _cells(measured: Measured, ladder: Ladder, kernel: Kernel, unit: RateUnit) -> list[str]:
+    width = 3 if _has_peak(measured, ladder) else 2
+    rung = ladder.rung(kernel)
     if rung is None:
-        return ("", "", "")
+        return [""] * width
     if rung.performance is None:
-        return (rung.outcome.replace("_", " "), "", "")
+        return [rung.outcome.replace("_", " "), *[""] * (width - 1)]
     share = measured.peak_share(rung.performance)
-    return (
+    return [
         unit.of(rung.performance.tflops),
-        percent(share) if share is not None else "",
+        *([percent(share)] if share is not None else []),
         ratio(rung.performance.speed_ratio),
-    )
+    ]
+
+
+def _has_peak(measured: Measured, ladder: Ladder) -> bool:
+    return ladder.precision in measured.peaks
 
 
 def _origin(measured: Measured) -> str:

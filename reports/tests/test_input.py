@@ -81,6 +81,7 @@ def broken(path: str, value: object) -> Callable[[Json], None]:
         ("context.gemmwatch", 3, "context.gemmwatch is not an object"),
         ("context.gemmwatch.schema", 2, "schema 2"),
         ("context.gemmwatch.outcomes", None, "context.gemmwatch.outcomes is missing"),
+        ("context.gemmwatch.started", "today", "context.gemmwatch.started is not an ISO date"),
         ("context.gemmwatch.trials", "6", "context.gemmwatch.trials is not a number"),
         ("context.gemmwatch.catalog.kernels.0.order", 1.5, "kernels.0.order is not a whole number"),
         ("context.gemmwatch.catalog.kernels.1.vendor", "no", "kernels.1.vendor is not true or"),

@@ -242,7 +242,7 @@ def test_hostile_words_are_shown_and_not_obeyed(tmp_path: Path, small_run: Json)
     free = [meta["reasons"], catalog["environment"], catalog["fingerprint"]]
     for texts in free:
         texts.update(dict.fromkeys(texts, HOSTILE))
-    catalog["device_note"] = catalog["injected"] = meta["selection"] = meta["started"] = HOSTILE
+    catalog["device_note"] = catalog["injected"] = meta["selection"] = HOSTILE
     for kernel in catalog["kernels"]:
         kernel["idea"] = kernel["title"] = HOSTILE
     verdict = synthetic.verdict(run)

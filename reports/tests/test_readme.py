@@ -64,6 +64,11 @@ def test_table_has_each_rung_with_its_numbers(
     assert cells["mma_pipelined"][6:9] == ["incorrect", "", ""]
 
 
+def test_unknown_peak_has_no_column(readme: Path, gemmwatch: Command) -> None:
+    gemmwatch("readme", readme)
+    assert "| rung | idea | fp32, GFLOP/s | fp32, × control |\n" in readme.read_text()
+
+
 def test_check_passes_only_while_current(
     readme: Path, small_run: Json, gemmwatch: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
