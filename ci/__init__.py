@@ -1,0 +1,1 @@
+"""From trials to verdicts: orchestration, records, policy and the judge."""

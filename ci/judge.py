@@ -1,0 +1,193 @@
+"""The judge: a base and a head in, a judgement out. Pure: no files, no clock, no randomness."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ci.catalog import kernel_of
+from ci.estimate import locate
+from ci.policy import Policy
+from ci.records import Outcome, Samples
+from ci.screen import family_hypotheses, point_hypotheses, screen
+from ci.verdicts import Judgement, PointVerdict, Verdict
+
+_BROKEN = {
+    Outcome.incorrect: Verdict.incorrect,
+    Outcome.failed: Verdict.failed,
+    Outcome.timed_out: Verdict.timed_out,
+}
+
+
+def judge(base: Samples, head: Samples, policy: Policy, strict: bool = False) -> Judgement:
+    """Judges head against a stored base. strict: a point that stays undecided is a doubt."""
+    differences = _differences(base, head)
+    broken = [_broken(point, base, head) for point, o in head.outcomes.items() if o in _BROKEN]
+    families: list[PointVerdict] = []
+    if differences:
+        doubts = [_new_baseline_needed(differences, head)]
+        others = [_incomparable(point, differences) for point in head.points]
+    else:
+        doubts = _invalid(head, policy)
+        compared, families = _compare(base, head, policy, invalid=bool(doubts))
+        others = [*compared, *_missing(base, head), *_new(base, head)]
+        if not any(point.comparison for point in compared):
+            doubts.append(_nothing_compared(base, head))
+    undecided = sum(item.verdict is Verdict.inconclusive for item in (*others, *families))
+    if strict and undecided:
+        doubts.append(f"{undecided} points or families are inconclusive, which --strict refuses")
+    return Judgement(
+        base=base,
+        head=head,
+        policy=policy,
+        points=tuple(sorted([*broken, *others], key=lambda point: point.id)),
+        families=tuple(sorted(families, key=lambda family: family.id)),
+        doubts=tuple(doubts),
+        notes=tuple(_notes(base, head)),
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# May the two be compared at all?
+# -------------------------------------------------------------------------------------------------
+
+
+def _differences(base: Samples, head: Samples) -> list[str]:
+    """Each field that must match and does not, in words."""
+    pairs = {
+        key: (base.fingerprint.get(key, "absent"), head.fingerprint.get(key, "absent"))
+        for key in sorted(base.fingerprint.keys() | head.fingerprint.keys())
+    }
+    pairs["selection"] = (base.selection, head.selection)
+    return [f"{key} is {b} in base and {h} in head" for key, (b, h) in pairs.items() if b != h]
+
+
+def _new_baseline_needed(differences: Sequence[str], head: Samples) -> str:
+    return (
+        f"base and head cannot be compared: {'; '.join(differences)}. "
+        f"A new baseline of this machine: gemmwatch baseline store {head.label}"
+    )
+
+
+def _incomparable(point: str, differences: Sequence[str]) -> PointVerdict:
+    return PointVerdict(point, Verdict.incomparable, "; ".join(differences), fails=False)
+
+
+def _invalid(head: Samples, policy: Policy) -> list[str]:
+    """Why nothing measured in this run can be believed."""
+    doubts = []
+    if head.throttled > policy.throttled_limit:
+        doubts.append(
+            f"the device was throttled in {head.throttled:.0%} of the samples "
+            f"(limit {policy.throttled_limit:.0%}): cool it or free it, then measure again"
+        )
+    doubts.extend(_moved_controls(head, policy))
+    return doubts
+
+
+def _moved_controls(head: Samples, policy: Policy) -> list[str]:
+    """The control against itself is 0 by construction; what else it reads is bias."""
+    controls = {
+        point: samples.log_ratio
+        for point, samples in head.points.items()
+        if kernel_of(point) in head.controls and samples.log_ratio.size >= policy.min_trials
+    }
+    doubts = []
+    for point, log_ratio in controls.items():
+        estimate = locate(log_ratio)
+        margin = estimate.margin(policy.alpha / (2 * len(controls)))
+        if abs(estimate.effect) - margin > policy.control_limit:
+            doubts.append(
+                f"the control against itself reads {estimate.effect:+.1%} at {point} "
+                f"(limit {policy.control_limit:.1%}): the machine was disturbed, measure again"
+            )
+    return doubts
+
+
+def _nothing_compared(base: Samples, head: Samples) -> str:
+    return (
+        f"nothing was compared: base has {len(base.points)} passed points of {base.trials} trials, "
+        f"head {len(head.points)} of {head.trials}"
+        + (f" (filter {head.filter})" if head.filter else "")
+    )
+
+
+def _notes(base: Samples, head: Samples) -> list[str]:
+    notes = []
+    for side, samples in (("base", base), ("head", head)):
+        if samples.injected:
+            notes.append(f"{side} carries an artificial change: {samples.injected}")
+    if head.filter:
+        skipped = sum(not _in_scope(point, head) for point in base.points)
+        notes.append(f"head was filtered ({head.filter}): {skipped} points of base not looked at")
+    return notes
+
+
+# -------------------------------------------------------------------------------------------------
+# A verdict for each point
+# -------------------------------------------------------------------------------------------------
+
+
+def _compare(
+    base: Samples, head: Samples, policy: Policy, invalid: bool
+) -> tuple[list[PointVerdict], list[PointVerdict]]:
+    """Verdicts of the points that passed on both sides, and of their families."""
+    common = [point for point in head.points if point in base.points]
+    if min(base.trials, head.trials) < policy.min_trials:
+        return [_too_few_trials(point, base, head, policy) for point in common], []
+    points = point_hypotheses(base.points, head.points, policy)
+    verdicts = screen([*points, *family_hypotheses(points, policy)], policy)
+    if invalid:
+        verdicts = [_undecided(verdict) for verdict in verdicts]
+    return verdicts[: len(points)], verdicts[len(points) :]
+
+
+def _undecided(item: PointVerdict) -> PointVerdict:
+    reason = f"the run is invalid; it read: {item.reason}"
+    return PointVerdict(item.id, Verdict.inconclusive, reason, False, item.comparison)
+
+
+def _too_few_trials(point: str, base: Samples, head: Samples, policy: Policy) -> PointVerdict:
+    reason = (
+        f"too few trials ({base.trials} in base, {head.trials} in head; "
+        f"a comparison needs {policy.min_trials} on each side)"
+    )
+    return PointVerdict(point, Verdict.inconclusive, reason, fails=False)
+
+
+def _broken(point: str, base: Samples, head: Samples) -> PointVerdict:
+    """Incorrect, failed or timed out on head. What failed in base already is not head's fault."""
+    outcome = head.outcomes[point]
+    old = base.outcomes.get(point) in _BROKEN
+    fails = outcome is Outcome.incorrect or not old
+    reason = head.reasons.get(point, "no reason recorded")
+    if old:
+        reason += f" (in base: {base.outcomes[point]})"
+    return PointVerdict(point, _BROKEN[outcome], reason, fails)
+
+
+def _missing(base: Samples, head: Samples) -> list[PointVerdict]:
+    """What passed in base and was not even tried on head."""
+    verdicts = []
+    for point in base.points:
+        outcome = head.outcomes.get(point)
+        if outcome is Outcome.refused:
+            reason = f"passed in base, refused in head: {head.reasons.get(point, '')}"
+            verdicts.append(PointVerdict(point, Verdict.missing, reason, fails=True))
+        elif outcome is None and _in_scope(point, head):
+            reason = "passed in base, absent in head"
+            verdicts.append(PointVerdict(point, Verdict.missing, reason, fails=True))
+    return verdicts
+
+
+def _new(base: Samples, head: Samples) -> list[PointVerdict]:
+    verdicts = []
+    for point in head.points:
+        if point not in base.points:
+            reason = f"in base: {base.outcomes.get(point, 'absent')}"
+            verdicts.append(PointVerdict(point, Verdict.new, reason, fails=False))
+    return verdicts
+
+
+def _in_scope(point: str, head: Samples) -> bool:
+    return not head.filter or re.search(head.filter, point) is not None

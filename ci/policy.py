@@ -1,0 +1,118 @@
+"""Every number of policy, each with its reason. Nothing else in the suite holds one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the judge and the orchestrator assume. Shares are relative: 0.01 is 1%."""
+
+    device: str
+
+    # A slowdown up to tau is no finding: the null hypothesis of every test is "slowdown <= tau".
+    tau: float
+    # A proven slowdown turns the gate red only if its estimate reaches tau_fail as well.
+    tau_fail: float
+    # Standard deviation of log(kernel / control) from day to day and from card to card. Repeating
+    # trials today cannot reduce it, so it is in every denominator.
+    day_std: float
+
+    # The same three for a family (mean over the shapes of one kernel and precision).
+    family_tau: float
+    family_tau_fail: float
+    # The part of day_std that all shapes of a kernel share, which a mean over shapes keeps.
+    family_day_std: float
+
+    # A control measured against itself must read 0: if its interval lies beyond this, the
+    # measurement is biased and the run is invalid.
+    control_limit: float
+    # A run whose rows were throttled in more than this share of the telemetry is invalid.
+    throttled_limit: float
+
+    # Trials of a run when --trials does not say.
+    default_trials: int
+    # A baseline serves many gates, and its error is in all of them, so it may not be shorter.
+    baseline_trials: int
+    # A point that gives no result in this time has hung.
+    point_deadline_s: float
+
+    # Share of innocent gates that may report a regression, over all points and families of a gate
+    # together (Holm). The level of the field; with tau above it the real rate is far lower.
+    alpha: float = 0.05
+    # smallest_visible is the slowdown that this share of such runs would have reported.
+    power: float = 0.8
+    # Below three trials on a side there is no spread to speak of: inconclusive.
+    min_trials: int = 3
+    # Trial t visits its points in the order of seed base_seed + t. Fixed, so that base and head
+    # visit them in the same orders, and what a point inherits from its predecessor cancels.
+    base_seed: int = 1
+    # Loading libraries and creating a CUDA context takes seconds; beyond this it has hung.
+    start_deadline_s: float = 300.0
+    # A kernel whose crash killed this many processes of a trial is skipped for the rest of it:
+    # each crash costs a process start, each hang a deadline.
+    crashes_per_kernel: int = 2
+
+
+GPU = Policy(
+    device="gpu",
+    # The smallest loss that a reviewer would act on.
+    tau=0.01,
+    # Twice tau, so that an estimate that only just clears the test is never a red gate.
+    tau_fail=0.02,
+    # Between two cards of one model (H200) the ratio moved by 0.3% to 0.8% from problem to problem.
+    day_std=0.006,
+    # A mean over shapes is steadier than a point, so a smaller broad loss can be asked about.
+    family_tau=0.005,
+    family_tau_fail=0.01,
+    # Between the same two cards the mean over shapes moved by 0.4% to 0.5%.
+    family_day_std=0.005,
+    # Half of tau: a bias of this size cannot make a verdict by itself.
+    control_limit=0.005,
+    # Power capping is the normal state of a loaded card and is not counted; this is heat and
+    # faults, where one block in five is no accident.
+    throttled_limit=0.2,
+    # Trial spread is 0.4% to 1%: ten trials put its share of the error below that of day_std.
+    default_trials=10,
+    baseline_trials=10,
+    # A point takes a few seconds.
+    point_deadline_s=120.0,
+)
+
+HOST = Policy(
+    device="host",
+    # A shared CPU has neighbours: frequency, caches and memory bandwidth move with their load. The
+    # host rungs keep the pipeline honest; they do not promise 1%.
+    tau=0.05,
+    tau_fail=0.10,
+    day_std=0.025,
+    family_tau=0.025,
+    family_tau_fail=0.05,
+    family_day_std=0.02,
+    control_limit=0.03,
+    throttled_limit=0.2,
+    # day_std dominates after a few trials.
+    default_trials=5,
+    baseline_trials=5,
+    # The slowest host rungs are given problems of seconds by the plan's own rule.
+    point_deadline_s=300.0,
+)
+
+# Orchestration, the same for both devices.
+
+# Writing the catalog measures nothing; it only looks at the machine.
+CATALOG_DEADLINE_S = 120.0
+# At most one progress line in this time when the output is not a terminal.
+PROGRESS_INTERVAL_S = 10.0
+# How often the orchestrator looks at a trial. It must not itself disturb a host measurement.
+POLL_INTERVAL_S = 0.2
+# A killed process that is still there after this holds the device; nothing can be measured.
+KILL_DEADLINE_S = 30.0
+# With less free space than this, a missing row is the disk's fault and no kernel's.
+DISK_RESERVE_BYTES = 4 << 20
+
+
+def policy_for(device: str) -> Policy:
+    """The policy of a catalog's or fingerprint's device: "gpu" or "host"."""
+    return GPU if device == "gpu" else HOST
