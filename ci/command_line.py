@@ -1,0 +1,49 @@
+"""The frame of the gemmwatch command: its parser, and errors as messages and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from ci.errors import Exit, GemmwatchError
+
+SubParsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def run_command(
+    arguments: Sequence[str],
+    add_parsers: Sequence[Callable[[SubParsers], None]],
+    errors: tuple[type[Exception], ...] = (),
+) -> int:
+    """Runs one subcommand, whose parser has set `execute`, and returns the exit code.
+
+    errors: further types whose message explains them, each a matter of bad input.
+    """
+    parser = argparse.ArgumentParser(prog="gemmwatch", description="benchmark GEMM kernels")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add_parser in add_parsers:
+        add_parser(subparsers)
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.execute(options)
+        sys.stdout.flush()
+        return code
+    except GemmwatchError as error:
+        return _complain(str(error), error.exit_code)
+    except errors as error:
+        return _complain(str(error), Exit.bad_input)
+    except BrokenPipeError:  # the reader has seen enough, as in `gemmwatch list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.ok
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}", Exit.bad_input)
+    except KeyboardInterrupt:
+        return Exit.interrupted
+
+
+def _complain(message: str, code: Exit) -> int:
+    print(f"gemmwatch: error: {message}", file=sys.stderr)
+    return code

@@ -1,0 +1,142 @@
+"""Measuring a selection: several trials, each in fresh processes, merged into run.json."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from ci.bench_program import BenchProgram, find_bench
+from ci.catalog import Catalog
+from ci.errors import BadInput, NoAnswer
+from ci.files import write_json
+from ci.merge import first_failures, merge
+from ci.plan import Plan, RunFolder, selected_points
+from ci.policy import Policy, policy_for
+from ci.progress import Progress
+from ci.records import Run, load_run
+from ci.trial import Trial, TrialResult
+
+SELECTIONS = ("smoke", "pr", "full")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The command line of a run."""
+
+    selection: str = "smoke"
+    device: str = "auto"
+    trials: int | None = None  # None: as the policy says
+    filter: str = ""
+    out: Path | None = None  # None: out/<selection>
+    fresh: bool = False
+    bench: Path | None = None
+    slow: str | None = None
+    judge: bool = False
+    baseline: Path | None = None
+    strict: bool = False
+
+    @property
+    def folder(self) -> Path:
+        return self.out or Path("out") / self.selection
+
+    def resume_command(self) -> str:
+        """The command that goes on with this run."""
+        values = {
+            "--selection": self.selection,
+            "--device": self.device if self.device != "auto" else "",
+            "--trials": self.trials or "",
+            "--filter": self.filter,
+            "--out": self.folder,
+            "--bench": self.bench or "",
+            "--slow": self.slow or "",
+            "--baseline": self.baseline or "",
+        }
+        words = [word for flag, value in values.items() if value for word in (flag, str(value))]
+        words += ["--judge"] * self.judge + ["--strict"] * self.strict
+        return shlex.join(["scripts/gemmwatch", "run", *words])
+
+
+def measure(options: RunOptions, policy: Policy | None = None) -> Run:
+    """Measures, or goes on measuring, and returns what run.json holds. policy: for the device."""
+    program = BenchProgram(
+        find_bench(options.bench), options.selection, options.device, options.slow or ""
+    )
+    catalog = program.catalog()
+    policy = policy or policy_for(catalog.device)
+    plan = _plan(options, program, catalog, policy)
+    folder = RunFolder(options.folder)
+    folder.create()
+    with folder.locked():
+        _make_room(folder, options)
+        plan = replace(plan, started=folder.begin(plan))
+        try:
+            trials = _run_trials(plan, folder, policy)
+            write_json(folder.run_json, merge(plan, trials, _now()))
+        except OSError as error:
+            _not_finished(f"{error.filename or folder.path}: {error.strerror}", options, error)
+        except NoAnswer as error:
+            _not_finished(str(error), options, error)
+    return load_run(folder.run_json)
+
+
+def _plan(options: RunOptions, program: BenchProgram, catalog: Catalog, policy: Policy) -> Plan:
+    return Plan(
+        catalog=catalog,
+        program=program,
+        filter=options.filter,
+        trials=options.trials or policy.default_trials,
+        base_seed=policy.base_seed,
+        points=selected_points(catalog, options.selection, options.filter),
+        started=_now(),
+    )
+
+
+def _make_room(folder: RunFolder, options: RunOptions) -> None:
+    if options.fresh or (options.judge and folder.finished):
+        folder.clear()
+    elif folder.finished:
+        raise BadInput(
+            f"--out {folder.path}", "holds a finished run",
+            "start again with --fresh, or give another folder",
+        )  # fmt: skip
+
+
+def _run_trials(plan: Plan, folder: RunFolder, policy: Policy) -> list[TrialResult]:
+    """All trials, the complete ones from their files. A point that failed is not tried again."""
+    progress = Progress(plan.trials, len(plan.points))
+    results: list[TrialResult] = []
+    try:
+        for index, seed in enumerate(plan.seeds):
+            failed = first_failures(results)
+            trial = Trial(
+                folder=folder.trial(index),
+                choices=folder.choices,
+                seed=seed,
+                points=[point for point in plan.points if point not in failed],
+                program=plan.program,
+                catalog=plan.catalog,
+                policy=policy,
+            )
+            if trial.complete:
+                results.append(trial.read())
+            else:
+                show = partial(progress.show, index, len(failed))
+                results.append(trial.run(show, progress.note))
+    finally:
+        progress.close()
+    return results
+
+
+def _not_finished(why: str, options: RunOptions, cause: Exception) -> NoReturn:
+    raise NoAnswer(
+        f"{why}\nthe run is not finished; what was measured is kept. Go on with:\n"
+        f"  {options.resume_command()}"
+    ) from cause
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

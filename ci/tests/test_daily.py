@@ -1,0 +1,100 @@
+"""`gemmwatch run --judge`: the first run becomes the baseline, the later ones are gated."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ci.errors import Exit
+from ci.tests.conftest import FakeBench
+
+Command = Callable[..., int]
+Roots = tuple[Path, Path]
+POINT = "tiled/fp32/nn/64x64x64"
+
+
+@pytest.fixture
+def daily(bench: FakeBench, gemmwatch: Command, roots: Roots, tmp_path: Path) -> Command:
+    def command(*more: str | Path) -> int:
+        return gemmwatch("run", "--bench", bench.path, "--out", tmp_path / "out", "--judge", *more)
+
+    return command
+
+
+def test_the_first_run_becomes_the_local_baseline_and_the_next_is_gated(
+    daily: Command, roots: Roots, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert daily() == Exit.ok
+    (local,) = roots[1].glob("test-cpu-9000/smoke-*.json")
+    assert f"local baseline: {local}" in capsys.readouterr().out
+    assert not (tmp_path / "out" / "verdict.json").exists()
+
+    assert daily("--slow", "tiled:50") == Exit.regression  # replaces the finished run
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert verdict["base"]["label"] == str(local)
+    assert verdict["head"]["injected"] == "slow:tiled:50%"
+    assert verdict["summary"]["regressed"] == 3
+    assert (tmp_path / "out" / "run.previous.json").exists()
+    assert list(roots[1].rglob("*.json")) == [local]
+
+
+def test_an_approved_baseline_comes_first(
+    daily: Command, gemmwatch: Command, roots: Roots, tmp_path: Path
+) -> None:
+    daily()
+    gemmwatch("baseline", "store", tmp_path / "out" / "run.json")
+    daily()
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert verdict["base"]["label"] == str(roots[0] / "test-cpu-9000" / "smoke.json")
+
+
+def test_another_driver_gets_a_baseline_of_its_own(
+    daily: Command, bench: FakeBench, roots: Roots
+) -> None:
+    daily()
+    bench.catalog["fingerprint"]["driver"] = "9"
+    bench.write()
+    assert daily() == Exit.ok
+    assert len(list(roots[1].rglob("*.json"))) == 2
+
+
+def test_a_baseline_may_be_given(daily: Command, roots: Roots, tmp_path: Path) -> None:
+    daily()
+    given = (tmp_path / "out" / "run.json").rename(tmp_path / "given.json")
+    assert daily("--baseline", given, "--fresh", "--filter", POINT) == Exit.ok
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert verdict["base"]["label"] == str(given)
+    assert verdict["summary"]["compared"] == 1
+
+
+@pytest.mark.parametrize("flags", [("--slow", "tiled:5"), ("--filter", POINT), ("--trials", "2")])
+def test_a_run_that_cannot_be_a_baseline_gives_no_answer(
+    daily: Command, roots: Roots, flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert daily(*flags) == Exit.no_answer
+    assert "no baseline of this machine to judge against" in capsys.readouterr().err
+    assert not roots[1].exists()
+
+
+@pytest.mark.parametrize(("do", "code"), [("incorrect", Exit.incorrect), ("fail", Exit.regression)])
+def test_an_unsound_first_run_keeps_its_own_code(
+    daily: Command, bench: FakeBench, roots: Roots, do: str, code: Exit
+) -> None:
+    bench.misbehave(POINT, do)
+    assert daily() == code
+    assert not roots[1].exists()
+
+
+def test_an_interrupted_run_goes_on_and_is_then_judged(
+    daily: Command, bench: FakeBench, roots: Roots, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    bench.misbehave(POINT, "interrupt", seed=3)
+    assert daily() == Exit.interrupted
+    assert "--judge" in capsys.readouterr().out
+    journal = (tmp_path / "out" / "trials" / "000" / "journal-000.txt").read_text()
+    bench.behave()
+    assert daily() == Exit.ok
+    assert (tmp_path / "out" / "trials" / "000" / "journal-000.txt").read_text() == journal
+    assert list(roots[1].rglob("*.json"))
