@@ -1,0 +1,18 @@
+"""The gemmwatch command. Started by scripts/gemmwatch, which finds the Python environment."""
+
+import sys
+
+import ci.baseline
+import ci.gate
+import ci.listing
+import ci.run
+import ci.scoreboard
+import reports.commands
+from ci.command_line import run_command
+from reports.files import ReportError
+
+COMMANDS = [ci.run, ci.gate, ci.baseline, ci.scoreboard, ci.listing, reports.commands]
+
+if __name__ == "__main__":
+    add_parsers = [command.add_parser for command in COMMANDS]
+    sys.exit(run_command(sys.argv[1:], add_parsers, errors=(ReportError,)))
