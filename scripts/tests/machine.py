@@ -48,10 +48,11 @@ class Machine:
         return self._log.read_text().splitlines()
 
     def run(
-        self, script: Path, *arguments: str | Path, **environment: str
+        self, script: Path, *arguments: str | Path, cwd: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [script, *arguments],
+            cwd=cwd,
             env={"PATH": str(self.commands), "HOME": os.environ.get("HOME", "/"), **environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,
