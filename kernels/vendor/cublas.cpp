@@ -3,7 +3,7 @@
 //
 // cuBLAS is column-major. A row-major C = op(A) op(B) is the column-major C^T = op(B)^T op(A)^T
 // over the same memory, so that the operands change places and their transposition letters stay.
-#include "kernels/vendor/cuda_check.hpp"
+#include "kernels/vendor/cublas_common.hpp"
 
 namespace {
 
@@ -22,8 +22,6 @@ cublasHandle_t handle() {
   }();
   return created;
 }
-
-gemm::Refusal refuses(const gemm::Problem&) { return std::nullopt; }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   const auto& [m, n, k] = problem.shape;
@@ -45,7 +43,7 @@ const gemm::Register registered{{.name = "cublas",
                                  .stage = gemm::Stage::vendor,
                                  .idea = "cuBLAS with its default choice of algorithm",
                                  .arch = gemm::Arch::any,
-                                 .refuses = refuses,
+                                 .refuses = rounds_twice,
                                  .launch = launch,
                                  .control = true}};
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "kernels/vendor/cuda_check.hpp"
+#include "kernels/vendor/cublas_common.hpp"
 
 namespace {
 

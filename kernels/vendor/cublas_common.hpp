@@ -37,6 +37,15 @@ inline cublasOperation_t operation(bool transposed) {
   return transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
+/// What cuBLAS 13.0 gets wrong by this suite's contract, seen on an H200 by gemmwatch-check: with
+/// alpha = beta = 1 some of its 16-bit kernels round A B to the storage type, add C, and round
+/// again.
+inline Refusal rounds_twice(const Problem& problem) {
+  if (element_bytes(problem.precision) == 2 && problem.beta == 1)
+    return "with beta = 1 the library rounds a 16-bit result twice";
+  return std::nullopt;
+}
+
 /// The libraries want a leading dimension of at least 1 even for an empty matrix.
 inline std::int64_t at_least_one(std::int64_t ld) { return ld > 0 ? ld : 1; }
 
