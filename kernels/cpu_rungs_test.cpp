@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -171,12 +173,13 @@ class IntegerProduct {
     std::memcpy(c.data(), before_.data(), bytes);
     kernel.launch(problem_,
                   {.a = a_.data(), .b = b_.data(), .c = c.data(), .workspace = workspace()});
-    if (std::memcmp(c.data(), after_.data(), bytes) == 0) return;
-    for (std::int64_t i = 0; i < problem_.batch * problem_.c_stride(); ++i) {
-      ASSERT_EQ(std::memcmp(c.data() + i, after_.data() + i, sizeof(T)), 0)
-          << kernel.name << "/" << problem_.id() << ": element " << i << " of C as stored is "
-          << to_float(c.data()[i]) << ", not " << to_float(after_.data()[i]);
-    }
+    const auto* got = reinterpret_cast<const std::byte*>(c.data());
+    const auto* wanted = reinterpret_cast<const std::byte*>(after_.data());
+    const auto difference = std::mismatch(got, got + bytes, wanted).first;
+    if (difference == got + bytes) return;
+    const std::size_t i = static_cast<std::size_t>(difference - got) / sizeof(T);
+    FAIL() << kernel.name << "/" << problem_.id() << ": element " << i << " of C as stored is "
+           << to_float(c.data()[i]) << ", not " << to_float(after_.data()[i]);
   }
 
  private:

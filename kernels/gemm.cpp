@@ -31,15 +31,15 @@ constexpr std::array stages{
     StageInfo{"vectorized", "16-byte accesses", 4},
     StageInfo{"double_buffered", "the next tile is on its way", 4},
     StageInfo{"warp_tiled", "tiling that matches the warp", 4},
-    StageInfo{"wmma", "first tensor-core rung", 8},
-    StageInfo{"mma_pipelined", "mma.sync, multi-stage cp.async", 16},
-    StageInfo{"wgmma_tma", "the copy engine and the warpgroup", 16},
-    StageInfo{"wgmma_specialized", "producer and consumers", 16},
-    StageInfo{"wgmma_persistent", "one block per SM", 16},
-    StageInfo{"wgmma_pingpong", "one epilogue under another mainloop", 16},
+    StageInfo{"wmma", "first tensor-core rung", 20},
+    StageInfo{"mma_pipelined", "mma.sync, multi-stage cp.async", 50},
+    StageInfo{"wgmma_tma", "the copy engine and the warpgroup", 100},
+    StageInfo{"wgmma_specialized", "producer and consumers", 100},
+    StageInfo{"wgmma_persistent", "one block per SM", 100},
+    StageInfo{"wgmma_pingpong", "one epilogue under another mainloop", 100},
     StageInfo{"narrow", "few rows: split k, swap operands", 1},
-    StageInfo{"dispatch", "the kernel that a user would call", 1},
-    StageInfo{"vendor", "vendor library", 4},
+    StageInfo{"dispatch", "the kernel that a user would call", 20},
+    StageInfo{"vendor", "vendor library", 20},
 };
 static_assert(stages.size() == static_cast<std::size_t>(Stage::vendor) + 1);
 

@@ -52,9 +52,9 @@ cublasLtMatmulPreference_t preference() {
   const std::uint64_t workspace = gemm::workspace_bytes;
   GEMM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                    &workspace, sizeof workspace));
-  // Partial sums are reduced in the compute type, never in a 16-bit output type.
-  const std::uint32_t reductions =
-      CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  // Partial sums are added in the compute type: the library's in-place scheme adds them in C's own
+  // type, which for 16-bit storage loses what split k gains.
+  const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   GEMM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                                                    &reductions, sizeof reductions));
   return made;
@@ -97,8 +97,9 @@ int variants(const gemm::Problem& problem) { return offer_for(problem).count; }
 
 gemm::Refusal refuses(const gemm::Problem& problem) {
   if (problem.shape.k == 0) return "cuBLASLt takes no product with k = 0";
+  if (problem.alpha == 0) return "cuBLASLt reads A and B even if alpha = 0";
   if (problem.batch > 0x7fffffff) return "cuBLASLt counts batches in 32 bits";
-  return std::nullopt;
+  return rounds_twice(problem);
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
