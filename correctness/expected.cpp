@@ -161,6 +161,7 @@ Expected::Expected(const Problem& problem, const Inputs& inputs)
     Oracle(problem, inputs, i)
         .run(terms, static_cast<double*>(exact_.data()) + i * product,
              static_cast<float*>(allowed_.data()) + i * product);
+  synchronize(inputs.a.space());  // the caller may now change the inputs, on any stream
 }
 
 Findings Expected::compare(const Buffer& c) const {

@@ -33,7 +33,8 @@ struct Findings {
 };
 
 /// The FP64 result of a problem on given inputs and what is allowed around it. Computed once, in
-/// the space of the inputs, and compared with as many results as wanted.
+/// the space of the inputs, and compared with as many results as wanted. The inputs are read during
+/// construction only. Not for two threads at a time.
 class Expected {
  public:
   Expected(const Problem& problem, const Inputs& inputs);
@@ -53,7 +54,7 @@ class Expected {
 };
 
 /// The coefficient of the bound: T = |alpha| u f(k) S + 4 2^-24 (|alpha A B| + |beta C0|), where
-/// S = |A||B|. Returns u f(k). The one table of the project's tolerances.
+/// S = 1.02 |A||B|. Returns u f(k). The one table of the project's tolerances.
 double bound_coefficient(Precision, Regime, std::int64_t k);
 
 }  // namespace gemm

@@ -91,7 +91,9 @@ Inputs::Inputs(const Problem& problem, Regime regime, std::uint64_t seed, Space 
       b(drawn(problem, stored(problem.batch, problem.b_rows(), problem.ldb(), problem.pad.b),
               make_draw(problem, regime, seed, Matrix::b), space)),
       c(drawn(problem, stored(problem.batch, problem.shape.m, problem.ldc(), problem.pad.c),
-              make_draw(problem, regime, seed, Matrix::c), space)) {}
+              make_draw(problem, regime, seed, Matrix::c), space)) {
+  synchronize(space);
+}
 
 void poison(const Problem& problem, const Buffer& c, std::uint16_t payload) {
   const Extent extent = stored(problem.batch, problem.shape.m, problem.ldc(), problem.pad.c);

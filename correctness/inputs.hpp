@@ -29,7 +29,7 @@ int integer_limit(const Problem&);
 
 /// A, B and the initial C of one problem, in one space. Elements between the row's end and the
 /// leading dimension are NaN, all bits set (as are those of C): padding must not change anything.
-/// An element's value does not depend on the padding.
+/// An element's value does not depend on the padding. Complete on return: any stream may read them.
 struct Inputs {
   Inputs(const Problem& problem, Regime regime, std::uint64_t seed, Space space);
   Regime regime;
@@ -38,7 +38,7 @@ struct Inputs {
 };
 
 /// Sets the elements of C, not its padding, to a quiet NaN whose low mantissa bits are `payload`
-/// (at most 0x3f): what C holds before a launch with beta = 0.
+/// (at most 0x3f): what C holds before a launch with beta = 0. Ordered as fill() is.
 void poison(const Problem& problem, const Buffer& c, std::uint16_t payload);
 
 }  // namespace gemm

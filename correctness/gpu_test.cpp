@@ -1,0 +1,109 @@
+// The GPU's engine against the host's. Skipped where there is no GPU.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "correctness/expected.hpp"
+#include "correctness/test_kernel.hpp"
+
+namespace gemm {
+namespace {
+
+using test::all_precisions;
+
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    const DeviceChoice choice = choose_device(true);
+    if (choice.why_host) GTEST_SKIP() << choice.why_host;
+  }
+};
+
+std::vector<unsigned char> bytes_of(const Buffer& buffer) {
+  std::vector<unsigned char> bytes(buffer.bytes());
+  copy(bytes.data(), Space::host, buffer.data(), buffer.space(), bytes.size());
+  return bytes;
+}
+
+Buffer on_gpu(const Buffer& host) {
+  Buffer gpu(Space::gpu, host.bytes());
+  copy(gpu.data(), Space::gpu, host.data(), Space::host, host.bytes());
+  return gpu;
+}
+
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (const Precision precision : all_precisions)
+    for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt})
+      all.push_back({.shape = {33, 70, 130},
+                     .precision = precision,
+                     .layout = layout,
+                     .batch = 2,
+                     .alpha = 2,
+                     .beta = -0.5,
+                     .pad = {1, 2, 3}});
+  all.push_back({.shape = {2500, 40, 30}, .layout = Layout::tn, .pad = {1, 0, 0}});  // two panels
+  all.push_back({.shape = {16, 16, 0}, .beta = 1});
+  all.push_back({.shape = {0, 16, 16}});
+  return all;
+}
+
+TEST_F(Gpu, FillsAndCopiesMemory) {
+  const Buffer from(Space::gpu, 1000), to(Space::gpu, 1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(from.data()) % 256, 0u);
+  fill(from, 0xab);
+  copy(to.data(), Space::gpu, from.data(), Space::gpu, 1000);
+  EXPECT_EQ(bytes_of(to), std::vector<unsigned char>(1000, 0xab));
+}
+
+TEST_F(Gpu, SaysHowMuchMemoryCouldNotBeHadAndGoesOn) {
+  const std::size_t too_much = std::size_t{1} << 50;
+  EXPECT_THROW(Buffer(Space::gpu, too_much), std::runtime_error);
+  EXPECT_NO_THROW(synchronize(Space::gpu));
+}
+
+TEST_F(Gpu, DrawsAndPoisonsTheHostsBits) {
+  for (const Problem& problem : problems()) {
+    for (const Regime regime : all_regimes()) {
+      const Inputs host(problem, regime, 3, Space::host), gpu(problem, regime, 3, Space::gpu);
+      EXPECT_EQ(bytes_of(gpu.a), bytes_of(host.a)) << problem.id() << ' ' << name(regime);
+      EXPECT_EQ(bytes_of(gpu.b), bytes_of(host.b)) << problem.id() << ' ' << name(regime);
+      EXPECT_EQ(bytes_of(gpu.c), bytes_of(host.c)) << problem.id() << ' ' << name(regime);
+      poison(problem, host.c, 0x2a);
+      poison(problem, gpu.c, 0x2a);
+      EXPECT_EQ(bytes_of(gpu.c), bytes_of(host.c)) << problem.id() << ", poisoned";
+    }
+  }
+}
+
+void expect_same(const Findings& gpu, const Findings& host, const Problem& problem) {
+  EXPECT_EQ(gpu.wrong, host.wrong) << problem.id();
+  EXPECT_EQ(gpu.padding_touched, host.padding_touched) << problem.id();
+  EXPECT_NEAR(gpu.worst_share_of_bound, host.worst_share_of_bound,
+              1e-4 * (1 + host.worst_share_of_bound))
+      << problem.id();
+  EXPECT_EQ(gpu.message(problem), host.message(problem));
+}
+
+TEST_F(Gpu, JudgesAsTheHostDoes) {
+  for (const Problem& problem : problems()) {
+    for (const Regime regime : all_regimes()) {
+      const Inputs host(problem, regime, 3, Space::host), gpu(problem, regime, 3, Space::gpu);
+      const Expected on_host(problem, host), there(problem, gpu);
+      const Buffer c = test::compute(problem, host);
+      expect_same(there.compare(on_gpu(c)), on_host.compare(c), problem);
+      if (c.bytes() == 0) continue;
+
+      test::store(problem, c, problem.batch - 1, 11, 7, 1000);
+      test::store(problem, c, problem.batch - 1, 12, 3, 1000);
+      if (problem.pad.c > 0) test::store(problem, c, 0, 5, problem.shape.n, 0);
+      const Findings findings = on_host.compare(c);
+      EXPECT_EQ(findings.wrong, 2);
+      expect_same(there.compare(on_gpu(c)), findings, problem);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gemm
