@@ -37,6 +37,8 @@ SCALE, MARKS_ROW = 0.42, 0.36
 SWATCH = 0.42
 NARROWEST = len(COLOURS) * SWATCH + 1.3  # room for the legend
 
+ALARM = "#ff8fb8"  # of a mark on black
+
 # What stands in a cell without a time.
 MARKS = {"refused": "–", "incorrect": "✕", "failed": "!", "timed_out": "T"}
 
@@ -188,22 +190,23 @@ def cell_text(speed: float) -> str:
 
 
 def _mark(axes: Axes, left: float, top: float, outcome: str, theme: Theme) -> None:
-    """A refusal is quiet; what should have worked and did not is loud."""
+    """A refusal is quiet; what should have worked and did not is loud, on either paper."""
     quiet = outcome == "refused"
-    box = _box(left, top, facecolor="none" if quiet else theme.ink, edgecolor=theme.grid)
+    colour = theme.muted if quiet else ALARM
+    box = _box(left, top, facecolor="none" if quiet else "#000000")
+    box.set(edgecolor=theme.grid if quiet else ALARM, linewidth=0.8 if quiet else 1.8)
     axes.add_patch(box)
     axes.text(
-        left + CELL_WIDTH / 2, top + CELL_HEIGHT / 2, MARKS[outcome],
-        color=theme.muted if quiet else theme.paper, fontsize=TEXT,
-        fontweight="normal" if quiet else "bold", ha="center", va="center",
+        left + CELL_WIDTH / 2, top + CELL_HEIGHT / 2, MARKS[outcome], color=colour,
+        fontsize=TEXT, fontweight="normal" if quiet else "bold", ha="center", va="center",
     )  # fmt: skip
 
 
-def _box(left: float, top: float, facecolor: str, edgecolor: str = "none") -> Rectangle:
+def _box(left: float, top: float, facecolor: str) -> Rectangle:
     inset = 0.01
     return Rectangle(
         (left + inset, top + inset), CELL_WIDTH - 2 * inset, CELL_HEIGHT - 2 * inset,
-        facecolor=facecolor, edgecolor=edgecolor, linewidth=0.8,
+        facecolor=facecolor,
     )  # fmt: skip
 
 

@@ -169,6 +169,8 @@ def run(machine: Machine, trials: int = 6, seed: int = 1, injected: str = "") ->
             for trial in range(trials):
                 if outcome == "passed":
                     rows.append(_row(machine, rung, problem, trial, trials, draw))
+                elif outcome in ("incorrect", "failed"):
+                    rows.append(_error_row(point_id, trial, trials, PLANTED[outcome]))
     catalog = {
         "schema": 1, "device": machine.device, "device_note": "",
         "fingerprint": machine.fingerprint, "environment": machine.environment,
@@ -217,6 +219,15 @@ def _true_us(machine: Machine, rung: Rung, problem: Json) -> float:
     return float(problem["flops"] / peak * 1e-6 + floor + (2.0 if machine.device == "gpu" else 0))
 
 
+def _error_row(point_id: str, trial: int, trials: int, message: str) -> Json:
+    """Without a valid time, and without counters."""
+    return {
+        "name": point_id, "run_name": point_id, "run_type": "iteration", "repetitions": trials,
+        "repetition_index": trial, "iterations": 0, "real_time": 0.0, "cpu_time": 0.0,
+        "time_unit": "us", "error_occurred": True, "error_message": message,
+    }  # fmt: skip
+
+
 def _row(
     machine: Machine, rung: Rung, problem: Json, trial: int, trials: int, draw: random.Random
 ) -> Json:
@@ -246,6 +257,8 @@ def baseline(of: Json) -> Json:
     meta = of["context"]["gemmwatch"]
     points: dict[str, dict[str, list[float]]] = {}
     for row in of["benchmarks"]:
+        if "kernel_us" not in row:
+            continue
         columns = points.setdefault(row["name"], {})
         for name in ("log_ratio", "kernel_us", "control_us"):
             columns.setdefault(name, []).append(row[name])

@@ -80,6 +80,12 @@ def test_ladder_chart_shows_the_peak_where_it_is_known(tmp_path: Path, gpu_run: 
         assert word in drawn
 
 
+def test_figures_let_the_page_s_paper_through(host: Measured) -> None:
+    drawn = ladder_picture(host, ladders(host)[0])
+    assert b"#ffffff" not in drawn.svg
+    assert b"#0d1117" not in drawn.dark_svg
+
+
 def test_map_marks_each_outcome(tmp_path: Path, host_run: Json) -> None:
     run = copy.deepcopy(host_run)
     outcomes = run["context"]["gemmwatch"]["outcomes"]
