@@ -25,7 +25,6 @@ def position(name: str, order: tuple[str, ...]) -> tuple[int, str]:
 class Kernel:
     name: str
     order: int
-    title: str
     idea: str
     vendor: bool
     control: bool  # measured beside each kernel of this device
@@ -37,7 +36,6 @@ class Problem:
     precision: str
     layout: str
     groups: tuple[str, ...]
-    why: str
     flops: float
     bytes: float
 
@@ -115,7 +113,6 @@ class Measured:
     """A run or a baseline, read."""
 
     source: Path
-    device: str
     device_note: str
     fingerprint: Mapping[str, str]
     environment: Mapping[str, str]

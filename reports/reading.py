@@ -46,7 +46,6 @@ def _run(fields: Fields) -> Measured:
     outcomes = meta.texts("outcomes")
     return Measured(
         source=fields.file,
-        device=catalog.text("device"),
         device_note=catalog.text("device_note"),
         fingerprint=catalog.texts("fingerprint"),
         environment=catalog.texts("environment"),
@@ -72,7 +71,6 @@ def _baseline(fields: Fields) -> Measured:
     fingerprint = fields.texts("fingerprint")
     return Measured(
         source=fields.file,
-        device=fingerprint.get("device", ""),
         device_note="",
         fingerprint=fingerprint,
         environment=fields.texts("environment"),
@@ -139,7 +137,6 @@ def _kernels(catalog: Fields) -> tuple[Kernel, ...]:
         Kernel(
             name=kernel.text("name"),
             order=kernel.integer("order"),
-            title=kernel.text("title"),
             idea=kernel.text("idea"),
             vendor=kernel.flag("vendor"),
             control=kernel.flag("control") and kernel.flag("available"),
@@ -158,7 +155,6 @@ def _problem(problem: Fields) -> Problem:
         precision=problem.text("precision"),
         layout=problem.text("layout"),
         groups=problem.strings("groups"),
-        why=problem.text("why"),
         flops=problem.number("flops"),
         bytes=problem.number("bytes"),
     )
