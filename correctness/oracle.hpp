@@ -1,0 +1,14 @@
+// The oracle: what C is in FP64, and how far a sound FP32 accumulation may be from it.
+#pragma once
+
+#include "correctness/inputs.hpp"
+#include "kernels/gemm.hpp"
+
+namespace gemm {
+
+/// Writes alpha A B + beta C0 and the allowed deviation T of each element, packed batch x m x n, to
+/// memory in the space of the inputs. Complete on return, so that the caller may change the inputs
+/// on any stream.
+void solve(const Problem& problem, const Inputs& inputs, double* exact, float* allowed);
+
+}  // namespace gemm
