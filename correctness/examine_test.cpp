@@ -66,7 +66,7 @@ TEST(Examine, SeesAWriteBehindC) {
                 sound(subject, operands);
                 static_cast<float*>(operands.c)[90] = 0;
               })),
-              Each(StartsWith("memory:")));
+              ElementsAre(StartsWith("memory:"), StartsWith("memory:")));
 }
 
 // Correct both times, as any rounding within the bound is, but not the same.

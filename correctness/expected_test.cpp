@@ -151,6 +151,20 @@ TEST(Expected, EmptyResultsAreCorrect) {
   }
 }
 
+// What a kernel must not read, the oracle does not read either.
+TEST(Expected, AlphaZeroReadsNeitherANorBAndBetaZeroDoesNotReadC) {
+  const Problem scaling{.shape = {4, 5, 6}, .alpha = 0, .beta = 1};
+  const Inputs unread_ab(scaling, Regime::symmetric, 1, Space::host);
+  fill(unread_ab.a, 0xff);
+  fill(unread_ab.b, 0xff);
+  EXPECT_TRUE(Expected(scaling, unread_ab).compare(unread_ab.c).passed()) << "C is left as it was";
+
+  const Problem overwriting{.shape = {4, 5, 6}};
+  const Inputs unread_c(overwriting, Regime::symmetric, 1, Space::host);
+  fill(unread_c.c, 0xff);
+  EXPECT_TRUE(Expected(overwriting, unread_c).compare(compute(overwriting, unread_c)).passed());
+}
+
 TEST(Expected, WideIntegersKeepTheEpiloguesRoundingUnlessItIsExact) {
   const Problem problem{.shape = {8, 8, 9}, .alpha = 0.3, .beta = 0.7};
   const Inputs inputs(problem, Regime::wide_integer, 1, Space::host);

@@ -52,6 +52,7 @@ std::vector<Problem> problems() {
 TEST_F(Gpu, FillsAndCopiesMemory) {
   const Buffer from(Space::gpu, 1000), to(Space::gpu, 1000);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(from.data()) % 256, 0u);
+  EXPECT_NE(Buffer(Space::gpu, 0).data(), nullptr) << "an empty matrix still has an address";
   fill(from, 0xab);
   copy(to.data(), Space::gpu, from.data(), Space::gpu, 1000);
   EXPECT_EQ(bytes_of(to), std::vector<unsigned char>(1000, 0xab));
