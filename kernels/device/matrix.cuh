@@ -2,6 +2,8 @@
 // them is contiguous. 64-bit throughout, since operands pass 2^31 elements.
 #pragma once
 
+#include "number.cuh"
+
 namespace gemm::device {
 
 template <class Element>
@@ -21,6 +23,26 @@ struct Product {
   Matrix<const Storage> a, b;
   Matrix<Storage> c;
   float alpha, beta;
+
+  // Elements as FP32. Beyond an edge they are zero, which adds nothing to a sum.
+  __device__ float a_or_zero(long long batch, long long row, long long kk) const {
+    return row < m && kk < k ? widen(*a.at(batch, row, kk)) : 0.0f;
+  }
+  __device__ float b_or_zero(long long batch, long long kk, long long column) const {
+    return kk < k && column < n ? widen(*b.at(batch, kk, column)) : 0.0f;
+  }
 };
+
+/// The first element of the tile of C that this block computes. Tiles are counted in one grid
+/// dimension, row of tiles by row of tiles, then by batch.
+struct TileOrigin {
+  long long batch, row, column;
+};
+template <int tile_m, int tile_n, class Storage>
+__device__ TileOrigin tile_origin(const Product<Storage>& p) {
+  const long long across = (p.n + tile_n - 1) / tile_n, down = (p.m + tile_m - 1) / tile_m;
+  const long long tile = blockIdx.x % (across * down);
+  return {blockIdx.x / (across * down), tile / across * tile_m, tile % across * tile_n};
+}
 
 }  // namespace gemm::device

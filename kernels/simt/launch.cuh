@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/number.cuh"
@@ -69,6 +70,42 @@ void launch_for_storage(const Problem& problem, const Operands& operands, std::i
   }
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     throw std::runtime_error(std::string("launch failed: ") + cudaGetErrorString(error));
+}
+
+template <class>
+struct StorageOfProduct;
+template <class Storage>
+struct StorageOfProduct<device::Product<Storage>> {
+  using type = Storage;
+};
+/// float for (a reference to) Product<float>, and so on.
+template <class Product>
+using StorageOf = typename StorageOfProduct<std::remove_cvref_t<Product>>::type;
+
+/// As launch_for_storage, for kernels that are compiled for each layout: `launch` is called as
+/// launch(a_k_contiguous, b_k_contiguous, product, stream, grid), the first two std::bool_constants
+/// that say whether k is the contiguous direction of A and of B.
+template <class Launch>
+void launch_for_layout(const Problem& problem, const Operands& operands, std::int64_t tile_m,
+                       std::int64_t tile_n, Launch launch) {
+  launch_for_storage(problem, operands, tile_m, tile_n,
+                     [&](const auto& product, cudaStream_t stream, unsigned grid) {
+                       using std::false_type, std::true_type;
+                       switch (problem.layout) {
+                         case Layout::nn:
+                           launch(true_type{}, false_type{}, product, stream, grid);
+                           break;
+                         case Layout::nt:
+                           launch(true_type{}, true_type{}, product, stream, grid);
+                           break;
+                         case Layout::tn:
+                           launch(false_type{}, false_type{}, product, stream, grid);
+                           break;
+                         case Layout::tt:
+                           launch(false_type{}, true_type{}, product, stream, grid);
+                           break;
+                       }
+                     });
 }
 
 }  // namespace gemm::simt

@@ -15,11 +15,8 @@ constexpr int tile = 32;  // a block computes 32 x 32 outputs
 
 template <class Storage>
 __global__ void __launch_bounds__(tile* tile) gemm_naive(gemm::device::Product<Storage> p) {
-  const long long tiles_n = (p.n + tile - 1) / tile, tiles_m = (p.m + tile - 1) / tile;
-  const long long batch = blockIdx.x / (tiles_m * tiles_n);
-  const long long tile_index = blockIdx.x % (tiles_m * tiles_n);
-  const long long row = tile_index / tiles_n * tile + threadIdx.x;
-  const long long column = tile_index % tiles_n * tile + threadIdx.y;
+  const auto [batch, row0, column0] = gemm::device::tile_origin<tile, tile>(p);
+  const long long row = row0 + threadIdx.x, column = column0 + threadIdx.y;
   if (row >= p.m || column >= p.n) return;
 
   float sum = 0;

@@ -21,10 +21,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_tiled(gemm::device::Product<S
   __shared__ float tile_b[tile]
                          [tile + 1];  // one word of padding: a transposed B is stored by column
 
-  const long long tiles_n = (p.n + tile - 1) / tile, tiles_m = (p.m + tile - 1) / tile;
-  const long long batch = blockIdx.x / (tiles_m * tiles_n);
-  const long long tile_index = blockIdx.x % (tiles_m * tiles_n);
-  const long long row0 = tile_index / tiles_n * tile, column0 = tile_index % tiles_n * tile;
+  const auto [batch, row0, column0] = gemm::device::tile_origin<tile, tile>(p);
   const int x = threadIdx.x, y = threadIdx.y;
 
   // The x lanes of a warp walk the contiguous direction of each operand, whichever that is.
@@ -32,16 +29,12 @@ __global__ void __launch_bounds__(tile* tile) gemm_tiled(gemm::device::Product<S
   const int a_i = a_by_row ? y : x, a_k = a_by_row ? x : y;
   const int b_k = b_by_row ? y : x, b_j = b_by_row ? x : y;
 
-  const long long k_end = gemm::fault("tiled_last_k_dropped") && p.k > 1 ? p.k - 1 : p.k;
+  if constexpr (gemm::fault("tiled_last_k_dropped"))
+    if (p.k > 1) --p.k;
   float sum = 0;
-  for (long long k0 = 0; k0 < k_end; k0 += tile) {
-    // Beyond an edge the tile holds zeros, which add nothing.
-    const long long row = row0 + a_i, column = column0 + b_j;
-    tile_a[a_i][a_k] =
-        row < p.m && k0 + a_k < k_end ? gemm::device::widen(*p.a.at(batch, row, k0 + a_k)) : 0.0f;
-    tile_b[b_k][b_j] = k0 + b_k < k_end && column < p.n
-                           ? gemm::device::widen(*p.b.at(batch, k0 + b_k, column))
-                           : 0.0f;
+  for (long long k0 = 0; k0 < p.k; k0 += tile) {
+    tile_a[a_i][a_k] = p.a_or_zero(batch, row0 + a_i, k0 + a_k);
+    tile_b[b_k][b_j] = p.b_or_zero(batch, k0 + b_k, column0 + b_j);
     if constexpr (!gemm::fault("tiled_missing_barrier")) __syncthreads();
 #pragma unroll
     for (int k = 0; k < tile; ++k) sum = fmaf(tile_a[y][k], tile_b[k][x], sum);

@@ -1,0 +1,102 @@
+// Rung: warp_tiled. A level of tiling that matches the warp.
+//
+// Idea: in the rung below a warp's 32 threads lie 2 x 16 over the tile, so that a step of k reads 2
+// x 4 words of A and 16 x 4 of B for it, twice. Here a warp owns a compact 64 x 32 piece and its
+// threads lie 8 x 4 over it: 8 x 4 words of A and 4 x 4 of B, twice. Threads that want the same
+// words get them from one read, so a warp's step takes 4 passes of the shared-memory pipe in place
+// of 6.
+//
+// Bytes: 96 words of shared memory a warp for 2048 multiply-adds, where it had been 144. Device
+// memory as before. The bound is now the rate at which a scheduler issues multiply-adds: 64 of them
+// share their slots with 4 loads and a little arithmetic a step.
+#include "kernels/device/panel.cuh"
+#include "kernels/simt/launch.cuh"
+
+namespace {
+
+using namespace gemm::device;
+
+constexpr int tile_m = 128, tile_n = 128, tile_k = 16;
+constexpr int warp_m = 64, warp_n = 32;
+constexpr int lanes_m = 8, lanes_n = 4;  // how a warp's threads lie over its piece
+constexpr int threads = tile_m / warp_m * (tile_n / warp_n) * 32;
+// A thread's outputs come in groups of four neighbours, one group from each part of the warp's
+// piece.
+constexpr int part_m = lanes_m * 4, part_n = lanes_n * 4;
+constexpr int groups_m = warp_m / part_m, groups_n = warp_n / part_n;
+
+template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
+__global__ void __launch_bounds__(threads, 2) gemm_warp_tiled(Product<Storage> p) {
+  __shared__ alignas(16) float panel_a[2][tile_k][tile_m], panel_b[2][tile_k][tile_n];
+
+  const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
+  const Operand<Storage> a_from = operand_a(p, batch, a_k_contiguous);
+  const Operand<Storage> b_from = operand_b(p, batch, b_k_contiguous);
+  PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share;
+  PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int row = warp / (tile_n / warp_n) * warp_m + lane / lanes_n * 4;
+  const int column = warp % (tile_n / warp_n) * warp_n + lane % lanes_n * 4;
+
+  const auto load = [&](long long k0) {
+    a_share.load(a_from, row0, k0);
+    b_share.load(b_from, column0, k0);
+  };
+  const auto store = [&](int stage) {
+    a_share.store(panel_a[stage]);
+    b_share.store(panel_b[stage]);
+    __syncthreads();
+  };
+
+  float sum[groups_m][4][groups_n][4] = {};
+  if (p.k > 0) {
+    load(0);
+    store(0);
+  }
+  int stage = 0;
+  for (long long k0 = 0; k0 < p.k; k0 += tile_k, stage ^= 1) {
+    const bool more = k0 + tile_k < p.k;
+    if (more) load(k0 + tile_k);
+#pragma unroll 1  // two at a time would be read ahead into more registers than there are
+    for (int k = 0; k < tile_k; ++k) {
+      float a[groups_m][4], b[groups_n][4];
+#pragma unroll
+      for (int g = 0; g < groups_m; ++g) read_four(a[g], panel_a[stage], k, row + g * part_m);
+#pragma unroll
+      for (int g = 0; g < groups_n; ++g) read_four(b[g], panel_b[stage], k, column + g * part_n);
+#pragma unroll
+      for (int i = 0; i < groups_m * 4; ++i)
+#pragma unroll
+        for (int j = 0; j < groups_n * 4; ++j)
+          sum[i / 4][i % 4][j / 4][j % 4] =
+              fmaf(a[i / 4][i % 4], b[j / 4][j % 4], sum[i / 4][i % 4][j / 4][j % 4]);
+    }
+    if (more) store(stage ^ 1);
+  }
+
+#pragma unroll
+  for (int i = 0; i < groups_m * 4; ++i)
+#pragma unroll
+    for (int g = 0; g < groups_n; ++g)
+      store_four(p, batch, row0 + row + i / 4 * part_m + i % 4, column0 + column + g * part_n,
+                 sum[i / 4][i % 4][g]);
+}
+
+void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+  gemm::simt::launch_for_layout(problem, operands, tile_m, tile_n,
+                                [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
+                                   cudaStream_t stream, unsigned grid) {
+                                  gemm_warp_tiled<gemm::simt::StorageOf<decltype(product)>,
+                                                  a_k_contiguous(), b_k_contiguous()>
+                                      <<<grid, threads, 0, stream>>>(product);
+                                });
+}
+
+const gemm::Register registered{{.name = "warp_tiled",
+                                 .stage = gemm::Stage::warp_tiled,
+                                 .idea = "each warp owns a compact 64 x 32 piece of the tile",
+                                 .arch = gemm::Arch::any,
+                                 .refuses = gemm::simt::refuses_tf32,
+                                 .launch = launch}};
+
+}  // namespace
