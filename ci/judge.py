@@ -33,6 +33,8 @@ def judge(base: Samples, head: Samples, policy: Policy, strict: bool = False) ->
         others = [*compared, *_missing(base, head), *_new(base, head)]
         if not any(point.comparison for point in compared):
             doubts.append(_nothing_compared(base, head))
+        elif all(point.verdict is Verdict.inconclusive for point in compared):
+            doubts.append("not one point could be decided: the spread between trials is too large")
     undecided = sum(item.verdict is Verdict.inconclusive for item in (*others, *families))
     if strict and undecided:
         doubts.append(f"{undecided} points or families are inconclusive, which --strict refuses")

@@ -18,6 +18,8 @@ from ci.files import Fields, read_json
 
 BASELINE_KIND = "gemmwatch-baseline"
 
+_LARGEST_LOG_RATIO = 30.0  # a nanosecond beside three hours
+
 _RUN_WAY_OUT = "measure again with `gemmwatch run --fresh`"
 _BASELINE_WAY_OUT = (
     "restore it from version control, or write a new one with `gemmwatch baseline store RUN.json`"
@@ -225,6 +227,8 @@ def _point_samples(
         fields.fail(f"{fields.where} has arrays of different lengths")
     if any(time <= 0 for time in kernel_us + control_us):
         fields.fail(f"{fields.where} has a time that is not above 0")
+    if any(abs(ratio) > _LARGEST_LOG_RATIO for ratio in log_ratio):
+        fields.fail(f"{fields.where} has a log_ratio that is none of two times")
     return PointSamples(np.array(log_ratio), np.array(kernel_us), np.array(control_us))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, expm1, log1p
+from math import exp, expm1, log, log1p
 
 import numpy as np
 
@@ -111,8 +111,8 @@ def _comparison(
     margin = estimate.margin(policy.alpha)
     return Comparison(
         estimate=estimate,
-        low=expm1(estimate.effect - margin),
-        high=expm1(estimate.effect + margin),
+        low=_share(estimate.effect - margin),
+        high=_share(estimate.effect + margin),
         p=p,
         smallest_visible=_smallest_visible(estimate, h.limits, hypotheses, policy),
         base_us=h.base_us,
@@ -126,7 +126,12 @@ def _smallest_visible(estimate: Estimate, limits: Limits, hypotheses: int, polic
     """The slowdown that would be reported with the policy's power, as the only one (Holm's
     first and strictest step)."""
     threshold = max(limits.tau_fail, limits.tau + estimate.margin(policy.alpha / hypotheses))
-    return expm1(threshold + estimate.margin(1 - policy.power))
+    return _share(threshold + estimate.margin(1 - policy.power))
+
+
+def _share(log_slowdown: float) -> float:
+    """A bound as a share. Three wild trials bound nothing: no more than tenfold is told apart."""
+    return expm1(min(log_slowdown, log(10)))
 
 
 def _reason(verdict: Verdict, comparison: Comparison, limits: Limits, policy: Policy) -> str:

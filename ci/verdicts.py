@@ -51,7 +51,7 @@ class Comparison:
     low: float  # the one-sided bounds at the policy's alpha
     high: float
     p: float  # of "the slowdown is at most tau", adjusted for all hypotheses of the gate
-    smallest_visible: float
+    smallest_visible: float  # this and high: tenfold at most
     base_us: float | None  # medians; a family has no time of its own
     head_us: float | None
     base_ratio: float  # kernel / control

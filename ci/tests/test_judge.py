@@ -63,10 +63,14 @@ def test_five_percent_faster_is_an_improvement() -> None:
     assert judged(noise(1) + np.log(1.05), noise(2)).verdict is Verdict.improved
 
 
-def test_a_loss_below_tau_fail_never_fails() -> None:
-    """However sure the judge is: no spread at all, and 1.8%."""
-    item = judged(np.zeros(10), np.full(10, np.log(1.018)))
-    assert not item.fails
+def test_a_proven_loss_below_tau_fail_does_not_fail() -> None:
+    """1.8% without a doubt: above tau, below tau_fail."""
+    certain = replace(GPU, day_std=1e-9)
+    base, head = make_samples({POINT: np.zeros(10)}), make_samples({POINT: np.full(10, 0.018)})
+    item = verdict(judge(base, head, certain))
+    assert item.comparison is not None
+    assert item.comparison.p < GPU.alpha
+    assert item.verdict is Verdict.same
 
 
 def test_a_sure_loss_that_is_not_above_tau_never_fails() -> None:
@@ -151,7 +155,11 @@ def test_more_hypotheses_ask_for_more_evidence() -> None:
     crowd = {f"tiled/bf16/nt/{k}x{k}x{k}": noise(k) for k in range(1, 200)}
     among = judge(make_samples({POINT: base, **crowd}), make_samples({POINT: head, **crowd}), GPU)
     assert alone.verdict is Verdict.regressed
-    assert verdict(among).verdict is Verdict.inconclusive
+    item = verdict(among)
+    assert item.verdict is Verdict.inconclusive
+    assert item.comparison is not None
+    assert alone.comparison is not None
+    assert item.comparison.smallest_visible > alone.comparison.smallest_visible
 
 
 def test_the_host_has_its_own_policy() -> None:
@@ -343,9 +351,25 @@ def test_nothing_compared_is_no_pass() -> None:
 
 
 def test_strict_refuses_what_is_undecided() -> None:
-    base, head = make_samples({POINT: WIDE}), make_samples({POINT: WIDE + 0.015})
+    base = make_samples({POINT: WIDE, OTHER: noise(1)})
+    head = make_samples({POINT: WIDE + 0.015, OTHER: noise(2)})
     assert judge(base, head, GPU).answer is Answer.passed
     assert judge(base, head, GPU, strict=True).answer is Answer.untrusted
+
+
+def test_a_gate_that_decided_nothing_is_no_pass() -> None:
+    judgement = judge(make_samples({POINT: WIDE}), make_samples({POINT: WIDE + 0.015}), GPU)
+    assert judgement.compared == 1
+    assert judgement.answer is Answer.untrusted
+    assert "not one point could be decided" in judgement.doubts[0]
+
+
+def test_three_wild_trials_have_finite_numbers() -> None:
+    item = judged(np.array([-9.0, 0.0, 9.0]), np.array([9.0, 0.0, -9.0]))
+    assert item.verdict is Verdict.inconclusive
+    assert item.comparison is not None
+    assert item.comparison.high == pytest.approx(9.0)  # tenfold
+    assert item.comparison.smallest_visible == pytest.approx(9.0)
 
 
 def test_injected_changes_are_noted() -> None:

@@ -111,6 +111,7 @@ BAD_RUNS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "text": (lambda d: d["benchmarks"][0].update(kernel_us="7"), "not a finite number"),
     "null": (lambda d: d["benchmarks"][0].update(kernel_us=None), "not a finite number"),
     "bool": (lambda d: d["benchmarks"][0].update(kernel_us=True), "not a finite number"),
+    "wild": (lambda d: d["benchmarks"][0].update(log_ratio=1e300), "none of two times"),
     "zero": (lambda d: d["benchmarks"][0].update(kernel_us=0), "not above 0"),
     "outcome": (lambda d: meta(d)["outcomes"].update({POINT: "great"}), "great"),
     "hostile id": (lambda d: meta(d)["outcomes"].update({"a`$(x)`": "failed"}), "benchmark id"),
@@ -170,8 +171,11 @@ def test_a_damaged_baseline_is_refused(
     [
         "", "{", "[]", "null", "7", json.dumps(run())[:-40], '{"context": NaN}',
         json.dumps(run()).replace("100.0", "1e999"), "[" * 100_000, '{"context": 1}',
+        json.dumps(run() | {"unread": float("nan")}),
+        json.dumps(baseline() | {"unread": float("inf")}),
     ],
-    ids=["empty", "brace", "list", "null", "number", "truncated", "nan", "inf", "deep", "shape"],
+    ids=["empty", "brace", "list", "null", "number", "truncated", "nan", "inf", "deep", "shape",
+         "nan nobody reads", "inf nobody reads"],
 )  # fmt: skip
 def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.json"
