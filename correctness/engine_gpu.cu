@@ -1,13 +1,10 @@
 // The GPU's engine: one kernel for element-wise work, one that also counts, and cuBLAS in FP64.
-#include <cublas_v2.h>
-
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 #include "correctness/cuda_check.hpp"
 #include "correctness/elementwise.hpp"
 #include "correctness/memory.hpp"
+#include "kernels/vendor/cublas_common.hpp"
 
 namespace gemm {
 namespace {
@@ -74,30 +71,24 @@ struct GpuLauncher {
   Buffer tally_{Space::gpu, sizeof(Tally)};
 };
 
-void check(cublasStatus_t status, const char* call) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw std::runtime_error(std::string(call) + ": " + cublasGetStatusString(status));
-}
-
 class GpuEngine : public ElementwiseEngine<GpuLauncher> {
  public:
   // Never destroyed: the process ends, and with it the context, before a destructor could run.
   GpuEngine() {
-    check(cublasCreate(&handle_), "cublasCreate");
-    check(cublasSetMathMode(handle_, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+    GEMM_CUBLAS(cublasCreate(&handle_));
+    GEMM_CUBLAS(cublasSetMathMode(handle_, CUBLAS_PEDANTIC_MATH));
   }
 
   // cuBLAS stores by columns: it sees our C as C^T = op(B)^T op(A)^T.
   void multiply(const Fp64Product& product, const double* a, const double* b,
                 double* c) const override {
-    const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
     const auto m = static_cast<int>(product.m), n = static_cast<int>(product.n);
     const auto k = static_cast<int>(product.k);
     const double one = 1, zero = 0;
-    check(cublasDgemm(handle_, operation(product.b_transposed), operation(product.a_transposed), n,
-                      m, k, &one, b, product.b_transposed ? k : n, a, product.a_transposed ? m : k,
-                      &zero, c, n),
-          "cublasDgemm");
+    GEMM_CUBLAS(cublasDgemm(handle_, vendor::operation(product.b_transposed),
+                            vendor::operation(product.a_transposed), n, m, k, &one, b,
+                            product.b_transposed ? k : n, a, product.a_transposed ? m : k, &zero, c,
+                            n));
   }
 
  private:
