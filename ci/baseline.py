@@ -18,6 +18,7 @@ from ci.errors import BadInput, Exit
 from ci.files import write_whole
 from ci.policy import policy_for
 from ci.records import BASELINE_KIND, Outcome, Run, Samples, load_baseline, load_run
+from ci.validity import disturbances
 
 APPROVED = ROOT / "ci" / "baselines"  # by a commit
 LOCAL = ROOT / ".gemmwatch" / "baselines"  # of this checkout only
@@ -104,6 +105,8 @@ def refuse_unfit(samples: Samples) -> None:
         _refuse(samples, f"not all results are sound: {', '.join(broken)}", "once that is mended")
     if samples.filter:
         _refuse(samples, f"it was filtered ({samples.filter})", "without --filter")
+    if doubts := disturbances(samples, policy):
+        _refuse(samples, "; ".join(doubts), "on a quiet machine")
     if samples.trials < policy.baseline_trials:
         wrong = f"it has {samples.trials} trials, a baseline needs {policy.baseline_trials}"
         _refuse(samples, wrong, f"with --trials {policy.baseline_trials}")

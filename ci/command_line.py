@@ -37,7 +37,7 @@ def run_command(
         return _complain(str(error), Exit.bad_input)
     except BrokenPipeError:  # the reader has seen enough, as in `gemmwatch list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.ok
+        return Exit.unread
     except OSError as error:
         return _complain(f"{error.filename}: {error.strerror}", Exit.bad_input)
     except KeyboardInterrupt:

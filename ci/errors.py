@@ -15,6 +15,7 @@ class Exit(IntEnum):
     incorrect = 3
     no_answer = 4
     interrupted = 130  # as a shell reports a SIGINT; the run can be resumed
+    unread = 141  # as a shell reports a SIGPIPE: nobody read the answer, so it is none
 
 
 class GemmwatchError(Exception):

@@ -37,13 +37,14 @@ def _execute(arguments: argparse.Namespace) -> Exit:
 
 
 def gate(base: Samples, head: Samples, out: Path | None, strict: bool) -> Exit:
-    """Prints the answer, writes it to out if there is one, and returns the exit code."""
+    """Writes the answer to out if there is one, prints it, and returns the exit code."""
     judgement = judge(base, head, policy_for(head.device), strict)
     now = datetime.now(UTC)
-    print(verdict_text(judgement, now))
-    if out:
+    if out:  # before anything is printed: the reader of a pipe may leave
         write_json(out / "verdict.json", verdict_document(judgement, now))
         write_whole(out / "verdict.md", verdict_markdown(judgement, now))
         write_whole(out / "junit.xml", junit(judgement))
+    print(verdict_text(judgement, now))
+    if out:
         print(f"written: {out}/verdict.json, verdict.md, junit.xml")
     return judgement.answer.exit_code

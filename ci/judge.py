@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ci.catalog import kernel_of
-from ci.estimate import locate
 from ci.policy import Policy
 from ci.records import Outcome, Samples
 from ci.screen import family_hypotheses, point_hypotheses, screen
+from ci.validity import disturbances
 from ci.verdicts import Judgement, PointVerdict, Verdict
 
 _BROKEN = {
@@ -28,7 +27,7 @@ def judge(base: Samples, head: Samples, policy: Policy, strict: bool = False) ->
         doubts = [_new_baseline_needed(differences, head)]
         others = [_incomparable(point, differences) for point in head.points]
     else:
-        doubts = _invalid(head, policy)
+        doubts = disturbances(head, policy)
         compared, families = _compare(base, head, policy, invalid=bool(doubts))
         others = [*compared, *_missing(base, head), *_new(base, head)]
         if not any(point.comparison for point in compared):
@@ -73,37 +72,6 @@ def _new_baseline_needed(differences: Sequence[str], head: Samples) -> str:
 
 def _incomparable(point: str, differences: Sequence[str]) -> PointVerdict:
     return PointVerdict(point, Verdict.incomparable, "; ".join(differences), fails=False)
-
-
-def _invalid(head: Samples, policy: Policy) -> list[str]:
-    """Why nothing measured in this run can be believed."""
-    doubts = []
-    if head.throttled > policy.throttled_limit:
-        doubts.append(
-            f"the device was throttled in {head.throttled:.0%} of the samples "
-            f"(limit {policy.throttled_limit:.0%}): cool it or free it, then measure again"
-        )
-    doubts.extend(_moved_controls(head, policy))
-    return doubts
-
-
-def _moved_controls(head: Samples, policy: Policy) -> list[str]:
-    """The control against itself is 0 by construction; what else it reads is bias."""
-    controls = {
-        point: samples.log_ratio
-        for point, samples in head.points.items()
-        if kernel_of(point) in head.controls and samples.log_ratio.size >= policy.min_trials
-    }
-    doubts = []
-    for point, log_ratio in controls.items():
-        estimate = locate(log_ratio)
-        margin = estimate.margin(policy.alpha / (2 * len(controls)))
-        if abs(estimate.effect) - margin > policy.control_limit:
-            doubts.append(
-                f"the control against itself reads {estimate.effect:+.1%} at {point} "
-                f"(limit {policy.control_limit:.1%}): the machine was disturbed, measure again"
-            )
-    return doubts
 
 
 def _nothing_compared(base: Samples, head: Samples) -> str:

@@ -100,6 +100,15 @@ def test_a_short_run_is_refused(
     assert f"measure again with --trials {HOST.baseline_trials}" in capsys.readouterr().err
 
 
+def test_a_disturbed_run_is_refused(
+    gemmwatch: Command, tmp_path: Path, roots: Roots, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its control, measured against itself, reads 20%."""
+    series = SERIES | {"control/fp32/nn/64x64x64": [0.2, 0.201, 0.199, 0.2, 0.2]}
+    assert gemmwatch("baseline", "store", write_run(tmp_path, series)) == Exit.bad_input
+    assert "control against itself reads +20.0%" in capsys.readouterr().err
+
+
 def test_a_refused_baseline_leaves_the_old_one(gemmwatch: Command, tmp_path: Path) -> None:
     file = tmp_path / "base.json"
     gemmwatch("baseline", "store", write_run(tmp_path), "--to", file)

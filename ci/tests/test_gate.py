@@ -1,6 +1,8 @@
 """The gate as a command: its exit codes and what it writes."""
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as Xml
 from collections.abc import Callable
 from dataclasses import replace
@@ -103,6 +105,26 @@ def test_an_output_that_cannot_be_written(
     files = ("--baseline", write("base.json"), "--head", write("head.json"))
     assert gemmwatch("gate", *files, "--out", tmp_path / "file") == Exit.bad_input
     assert f"{tmp_path}/file" in capsys.readouterr().err
+
+
+def test_an_answer_that_nobody_reads_is_written_all_the_same(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    """As in `gemmwatch gate ... | head -0`."""
+    script = (
+        "import sys, ci.gate; from ci.command_line import run_command;"
+        "sys.exit(run_command(sys.argv[1:], [ci.gate.add_parser]))"
+    )
+    files = ("--baseline", write("base.json"), "--head", write("head.json"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "gate", *files, "--out", tmp_path / "out"],
+        cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.close()
+    _, complaints = process.communicate()
+    assert (process.returncode, complaints) == (Exit.unread, b"")
+    assert json.loads((tmp_path / "out" / "verdict.json").read_text())["answer"] == "pass"
 
 
 # -------------------------------------------------------------------------------------------------
