@@ -17,7 +17,9 @@ from scripts.tests.machine import ROOT
 
 # Commands that are not executed here, as they stand in a README, and what executes them.
 ELSEWHERE = {
-    "scripts/run": "test_the_main_job, with few points",
+    "scripts/run": "test_the_main_job",
+    "scripts/gemmwatch run --selection smoke": "scripts/run measures with it, to judge at once",
+    "scripts/gemmwatch run --selection smoke --judge": "scripts/run measures with it",
     "scripts/test": "is running this",
     "scripts/check": ".ci/run",
     "scripts/check --fix": "scripts/check is the same steps without the corrections",
@@ -25,11 +27,10 @@ ELSEWHERE = {
 }
 
 # What a README may tell a reader to run and this test then runs.
-EXECUTED = ("scripts/gemmwatch ", "scripts/readme", "scripts/setup", "scripts/run ", "build/")
+EXECUTED = ("scripts/gemmwatch ", "scripts/readme", "scripts/setup", "build/")
 
-# Measuring in a README is measuring a lot; here only that the command works is of interest.
-FEW_POINTS = "--device host --filter ^cpu_tiled/fp32/nn/"
-MEASURING = ("scripts/run", "scripts/gemmwatch run")
+# Words that stand for a file of the reader's.
+PLACEHOLDERS = {"FILE": "out/smoke/run.json", "RUN.json": "out/smoke/run.json"}
 
 
 def readmes() -> list[Path]:
@@ -84,8 +85,7 @@ def main_job(scratch: Path) -> subprocess.CompletedProcess[str]:
 
 
 def execute(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    if command.startswith(MEASURING):
-        command += f" {FEW_POINTS}"
+    command = " ".join(PLACEHOLDERS.get(word, word) for word in command.split(" "))
     if not (ROOT / "build/cpu").exists():
         command = command.replace("build/cpu/", "build/cuda/")
     return subprocess.run(
@@ -95,12 +95,13 @@ def execute(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
 
 
 def test_the_main_job(main_job: subprocess.CompletedProcess[str], scratch: Path) -> None:
-    assert main_job.returncode == 0, main_job.stdout + main_job.stderr
+    # 1 and 4 are answers too: what the judge makes of this machine's speed is no matter of a test.
+    assert main_job.returncode in (0, 1, 4), main_job.stdout + main_job.stderr
     for result in ("run.json", "report/index.html", "check.log"):
         assert (scratch / "out/smoke" / result).stat().st_size > 0
     table = main_job.stdout[main_job.stdout.rindex("index.html") :]
