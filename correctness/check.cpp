@@ -49,22 +49,14 @@ class CorrectOn : public testing::Test {
   void TestBody() override {
     if (subject_.refusal) GTEST_SKIP() << *subject_.refusal;
     const auto& [kernel, problem, regimes, refusal] = subject_;
-    for (const std::string& fault : faults())
+    const Buffer& lent = workspace(space(kernel->arch));
+    for (const auto& [check, message] : examine(*kernel, problem, regime_, seed_, lent).failures)
       ADD_FAILURE() << kernel->name << " on " << problem.id() << ", " << name(regime_)
-                    << " inputs, seed " << seed_ << "\n  " << fault
+                    << " inputs, seed " << seed_ << "\n  " << check << ": " << message
                     << "\n  reproduce: " << reproduction(*kernel, problem, seed_);
   }
 
  private:
-  std::vector<std::string> faults() const {
-    const Kernel& kernel = *subject_.kernel;
-    try {
-      return examine(kernel, subject_.problem, regime_, seed_, workspace(space(kernel.arch)));
-    } catch (const std::runtime_error& error) {
-      return {std::string("launch: ") + error.what()};
-    }
-  }
-
   const Case& subject_;
   Regime regime_;
   std::uint64_t seed_;

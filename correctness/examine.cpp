@@ -1,6 +1,7 @@
 #include "correctness/examine.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "correctness/expected.hpp"
 
@@ -33,56 +34,89 @@ bool guard_changed(const Bytes& c) {
                      [](unsigned char byte) { return byte != guard_byte; });
 }
 
-/// Two launches of one variant.
-std::vector<std::string> examine_variant(const Kernel& kernel, const Problem& problem,
-                                         const Inputs& inputs, const Expected& expected,
-                                         const Buffer& workspace, int variant) {
-  std::vector<std::string> faults;
-  Bytes first;
-  for (const std::uint16_t payload : nan_payloads) {
-    const Buffer c = guarded_c(problem, inputs, payload);
-    kernel.launch(problem, {.a = inputs.a.data(),
-                            .b = inputs.b.data(),
-                            .c = c.data(),
-                            .workspace = workspace.data(),
-                            .variant = variant});
-    synchronize(c.space());
+/// The launches of one kernel on one problem, and what was wrong with them.
+class Examiner {
+ public:
+  Examiner(const Kernel& kernel, const Problem& problem, Regime regime, std::uint64_t seed,
+           const Buffer& workspace)
+      : kernel_(kernel),
+        problem_(problem),
+        inputs_(problem, regime, seed, space(kernel.arch)),
+        expected_(problem, inputs_),
+        workspace_(workspace) {}
 
-    const Findings findings = expected.compare(c);
-    if (!findings.passed()) faults.push_back("result: " + findings.message(problem));
-    Bytes result = bytes_of(c);
-    if (guard_changed(result)) faults.push_back("memory: bytes behind the end of C changed");
-    if (first.empty()) {
-      first = std::move(result);
-    } else if (first != result) {
-      faults.push_back("repeat: a second launch on the same inputs gave other bits");
+  Examination run() {
+    if (problem_.alpha == 0 || problem_.shape.k == 0) {
+      fill(inputs_.a, 0xff);
+      fill(inputs_.b, 0xff);
+    }
+    const Bytes a = bytes_of(inputs_.a), b = bytes_of(inputs_.b);
+    const int variants = kernel_.variants ? kernel_.variants(problem_) : 1;
+    for (int variant = 0; variant < variants; ++variant) {
+      prefix_ = kernel_.variants ? "variant " + std::to_string(variant) + ": " : "";
+      launch_twice(variant);
+    }
+    prefix_.clear();
+    if (bytes_of(inputs_.a) != a) fail(checks::inputs, "A changed");
+    if (bytes_of(inputs_.b) != b) fail(checks::inputs, "B changed");
+    return std::move(examination_);
+  }
+
+ private:
+  void launch_twice(int variant) {
+    Bytes first;
+    for (const std::uint16_t payload : nan_payloads) {
+      Bytes result = launch(variant, payload);
+      if (first.empty()) {
+        first = std::move(result);
+      } else if (first != result) {
+        fail(checks::repeat, "a second launch on the same inputs gave other bits");
+      }
     }
   }
-  return faults;
-}
+
+  /// One launch and what its result is worth by itself.
+  Bytes launch(int variant, std::uint16_t nan_payload) {
+    const Buffer c = guarded_c(problem_, inputs_, nan_payload);
+    kernel_.launch(problem_, {.a = inputs_.a.data(),
+                              .b = inputs_.b.data(),
+                              .c = c.data(),
+                              .workspace = workspace_.data(),
+                              .variant = variant});
+    synchronize(c.space());
+
+    const Findings findings = expected_.compare(c);
+    examination_.worst_share_of_bound =
+        std::max(examination_.worst_share_of_bound, findings.worst_share_of_bound);
+    if (!findings.passed())
+      fail(findings.wrong > 0 ? checks::result : checks::padding, findings.message(problem_));
+    Bytes bytes = bytes_of(c);
+    if (guard_changed(bytes)) fail(checks::memory, "bytes behind the end of C changed");
+    return bytes;
+  }
+
+  void fail(std::string_view check, const std::string& message) {
+    examination_.failures.push_back({check, prefix_ + message});
+  }
+
+  const Kernel& kernel_;
+  const Problem& problem_;
+  Inputs inputs_;
+  Expected expected_;
+  const Buffer& workspace_;
+  std::string prefix_;  ///< names the variant, where there are several
+  Examination examination_;
+};
 
 }  // namespace
 
-std::vector<std::string> examine(const Kernel& kernel, const Problem& problem, Regime regime,
-                                 std::uint64_t seed, const Buffer& workspace) {
-  const Inputs inputs(problem, regime, seed, space(kernel.arch));
-  const Expected expected(problem, inputs);
-  if (problem.alpha == 0 || problem.shape.k == 0) {
-    fill(inputs.a, 0xff);
-    fill(inputs.b, 0xff);
+Examination examine(const Kernel& kernel, const Problem& problem, Regime regime, std::uint64_t seed,
+                    const Buffer& workspace) {
+  try {
+    return Examiner(kernel, problem, regime, seed, workspace).run();
+  } catch (const std::runtime_error& error) {
+    return {.failures = {{checks::launch, error.what()}}};
   }
-  const Bytes a = bytes_of(inputs.a), b = bytes_of(inputs.b);
-
-  std::vector<std::string> faults;
-  const int variants = kernel.variants ? kernel.variants(problem) : 1;
-  for (int variant = 0; variant < variants; ++variant)
-    for (std::string& fault :
-         examine_variant(kernel, problem, inputs, expected, workspace, variant))
-      faults.push_back(kernel.variants ? "variant " + std::to_string(variant) + ": " + fault
-                                       : std::move(fault));
-  if (bytes_of(inputs.a) != a) faults.push_back("inputs: A changed");
-  if (bytes_of(inputs.b) != b) faults.push_back("inputs: B changed");
-  return faults;
 }
 
 }  // namespace gemm
