@@ -189,6 +189,10 @@ struct Kernel {
   /// True for the vendor kernel that is measured beside each kernel of its space.
   bool control = false;
 
+  /// False if launches on equal inputs may differ in their bits, as when partial sums are added in
+  /// the order in which blocks finish. Each launch is then checked against the bound instead.
+  bool deterministic = true;
+
   bool vendor() const { return stage == Stage::cpu_vendor || stage == Stage::vendor; }
 };
 
