@@ -8,8 +8,9 @@
 // Registers carry the panels because they are transposed and widened on their way; cp.async copies
 // bytes as they are, so it serves the tensor-core rungs, whose operands stay as stored.
 //
-// Bytes: unchanged. The price is 16 registers a thread and twice the shared memory; what it buys is
-// the latency of device memory. What remains is how a warp's threads are laid out over the tile.
+// Bytes: unchanged. The price is registers: one block an SM in place of two. What it buys is the
+// latency of device memory, which the second block had hidden only in part. What remains is how a
+// warp's threads are laid out over the tile.
 #include "kernels/device/panel.cuh"
 #include "kernels/simt/launch.cuh"
 
@@ -21,7 +22,7 @@ constexpr int tile_m = 128, tile_n = 128, tile_k = 16;
 constexpr int threads = 256;  // 16 x 16, each with 8 x 8 outputs
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-__global__ void __launch_bounds__(threads, 2) gemm_double_buffered(Product<Storage> p) {
+__global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Storage> p) {
   __shared__ alignas(16) float panel_a[2][tile_k][tile_m], panel_b[2][tile_k][tile_n];
 
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(threads, 2) gemm_double_buffered(Product<Stora
   for (long long k0 = 0; k0 < p.k; k0 += tile_k, stage ^= 1) {
     const bool more = k0 + tile_k < p.k;
     if (more) load(k0 + tile_k);
-#pragma unroll 1  // two at a time would be read ahead into more registers than there are
+#pragma unroll
     for (int k = 0; k < tile_k; ++k) {
       float a[2][4], b[2][4];
 #pragma unroll

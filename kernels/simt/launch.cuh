@@ -48,6 +48,18 @@ inline unsigned blocks(const Problem& problem, std::int64_t tile_m, std::int64_t
   return static_cast<unsigned>(count);
 }
 
+/// SMs of the device.
+inline unsigned multiprocessors() {
+  static const unsigned count = [] {
+    int device = 0, value = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+      throw std::runtime_error("cannot ask the device how many SMs it has");
+    return static_cast<unsigned>(value);
+  }();
+  return count;
+}
+
 /// Launches `kernel<Storage>` for the problem's storage type, unless C is empty.
 /// `launch` is called as launch(product, stream, blocks of tile_m x tile_n).
 template <class Launch>

@@ -1,14 +1,16 @@
 // Rung: warp_tiled. A level of tiling that matches the warp.
 //
-// Idea: in the rung below a warp's 32 threads lie 2 x 16 over the tile, so that a step of k reads 2
-// x 4 words of A and 16 x 4 of B for it, twice. Here a warp owns a compact 64 x 32 piece and its
-// threads lie 8 x 4 over it: 8 x 4 words of A and 4 x 4 of B, twice. Threads that want the same
-// words get them from one read, so a warp's step takes 4 passes of the shared-memory pipe in place
-// of 6.
+// Idea: in the rung below a warp's 32 threads lie 2 x 16 over the tile, so that for a step of k a
+// warp reads 2 x 4 words of A and 16 x 4 of B, twice. Here a warp owns a compact piece, 64 x 64,
+// and its threads lie 8 x 4 over it. Threads that want the same words get them from one read, and
+// each thread keeps 8 x 16 outputs: 6 16-byte reads for 128 multiply-adds, where it had been 4
+// for 64.
 //
-// Bytes: 96 words of shared memory a warp for 2048 multiply-adds, where it had been 144. Device
-// memory as before. The bound is now the rate at which a scheduler issues multiply-adds: 64 of them
-// share their slots with 4 loads and a little arithmetic a step.
+// Bytes: 128 words of shared memory a warp for 4096 multiply-adds, where it had been 288. A
+// 128 x 256 tile takes 43 flops a byte of device memory in FP32. The bound is now the rate at which
+// a scheduler issues multiply-adds, less the slots of loads and addresses.
+//
+// A large tile leaves a small problem too few blocks, so there is a 128 x 128 one for those.
 #include "kernels/device/panel.cuh"
 #include "kernels/simt/launch.cuh"
 
@@ -16,17 +18,17 @@ namespace {
 
 using namespace gemm::device;
 
-constexpr int tile_m = 128, tile_n = 128, tile_k = 16;
-constexpr int warp_m = 64, warp_n = 32;
+constexpr int tile_m = 128, tile_k = 16;
+constexpr int warps = 8, threads = warps * 32;
 constexpr int lanes_m = 8, lanes_n = 4;  // how a warp's threads lie over its piece
-constexpr int threads = tile_m / warp_m * (tile_n / warp_n) * 32;
 // A thread's outputs come in groups of four neighbours, one group from each part of the warp's
 // piece.
 constexpr int part_m = lanes_m * 4, part_n = lanes_n * 4;
-constexpr int groups_m = warp_m / part_m, groups_n = warp_n / part_n;
+constexpr int warp_m = 64, groups_m = warp_m / part_m;
 
-template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-__global__ void __launch_bounds__(threads, 2) gemm_warp_tiled(Product<Storage> p) {
+template <int tile_n, class Storage, bool a_k_contiguous, bool b_k_contiguous>
+__global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p) {
+  constexpr int warp_n = tile_m * tile_n / warps / warp_m, groups_n = warp_n / part_n;
   __shared__ alignas(16) float panel_a[2][tile_k][tile_m], panel_b[2][tile_k][tile_n];
 
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
@@ -57,7 +59,7 @@ __global__ void __launch_bounds__(threads, 2) gemm_warp_tiled(Product<Storage> p
   for (long long k0 = 0; k0 < p.k; k0 += tile_k, stage ^= 1) {
     const bool more = k0 + tile_k < p.k;
     if (more) load(k0 + tile_k);
-#pragma unroll 1  // two at a time would be read ahead into more registers than there are
+#pragma unroll
     for (int k = 0; k < tile_k; ++k) {
       float a[groups_m][4], b[groups_n][4];
 #pragma unroll
@@ -82,19 +84,27 @@ __global__ void __launch_bounds__(threads, 2) gemm_warp_tiled(Product<Storage> p
                  sum[i / 4][i % 4][g]);
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+template <int tile_n>
+void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::simt::launch_for_layout(problem, operands, tile_m, tile_n,
                                 [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
                                    cudaStream_t stream, unsigned grid) {
-                                  gemm_warp_tiled<gemm::simt::StorageOf<decltype(product)>,
+                                  gemm_warp_tiled<tile_n, gemm::simt::StorageOf<decltype(product)>,
                                                   a_k_contiguous(), b_k_contiguous()>
                                       <<<grid, threads, 0, stream>>>(product);
                                 });
 }
 
+void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+  if (gemm::simt::blocks(problem, tile_m, 256) >= gemm::simt::multiprocessors())
+    launch_tile<256>(problem, operands);
+  else
+    launch_tile<128>(problem, operands);
+}
+
 const gemm::Register registered{{.name = "warp_tiled",
                                  .stage = gemm::Stage::warp_tiled,
-                                 .idea = "each warp owns a compact 64 x 32 piece of the tile",
+                                 .idea = "each warp owns a compact 64 x 64 piece of the tile",
                                  .arch = gemm::Arch::any,
                                  .refuses = gemm::simt::refuses_tf32,
                                  .launch = launch}};
