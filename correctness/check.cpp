@@ -90,8 +90,9 @@ std::vector<Case> cases_to_check(const CheckOptions& options, const Device& devi
       options.problem ? std::vector{*options.problem} : check_problems(device.space);
   std::vector<Case> cases;
   for (const Kernel* kernel : kernels_to_check(options, device))
-    for (const Problem& problem : problems)
-      cases.push_back({kernel, problem, all_regimes(), kernel->refuses(problem)});
+    for (std::size_t i = 0; i < problems.size(); ++i)
+      cases.push_back({kernel, problems[i], options.problem ? all_regimes() : check_regimes(i),
+                       kernel->refuses(problems[i])});
   return cases;
 }
 

@@ -86,4 +86,14 @@ std::vector<Problem> check_problems(Space space) {
   return problems;
 }
 
+std::vector<Regime> check_regimes(std::size_t i) {
+  std::vector<Regime> regimes = base_regimes();
+  const std::vector<Regime>& special = special_regimes();
+  // i / length shifts each turn, since the length may share a divisor with a table's.
+  const std::size_t first = i + i / special.size(), apart = special.size() / 2;
+  regimes.push_back(pick(special, first));
+  regimes.push_back(pick(special, first + apart));
+  return regimes;
+}
+
 }  // namespace gemm

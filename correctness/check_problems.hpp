@@ -1,8 +1,10 @@
 // The problems that every kernel is checked on: small, and between them full of edges.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
+#include "correctness/regime.hpp"
 #include "kernels/gemm.hpp"
 
 namespace gemm {
@@ -12,5 +14,9 @@ namespace gemm {
 /// excepted). Half of the list has any sizes; the other half has rows that divide by eight
 /// elements, for kernels that need aligned rows. A GPU's list reaches the edges of larger tiles.
 std::vector<Problem> check_problems(Space space);
+
+/// The regimes in which kernels meet problem i of that list: the base ones, and special ones in
+/// turn, such that each meets every layout, pair of scalars, padding and batch in each precision.
+std::vector<Regime> check_regimes(std::size_t i);
 
 }  // namespace gemm

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -90,6 +91,18 @@ TEST_P(CheckProblems, AreDistinctAndReadable) {
     EXPECT_TRUE(ids.insert(problem.id()).second) << problem.id();
     EXPECT_EQ(parse_problem(problem.id()).id(), problem.id());
   }
+}
+
+TEST_P(CheckProblems, MeetEveryRegime) {
+  const std::vector<Problem> all = check_problems(std::get<0>(GetParam()));
+  std::map<Regime, std::vector<Problem>> met;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].precision == std::get<1>(GetParam()) && all[i].flops() > 0)
+      for (const Regime regime : check_regimes(i)) met[regime].push_back(all[i]);
+  for (const Regime regime : all_regimes())
+    for (const Property* property : {&layout, &scalars, &padding, &batched})
+      EXPECT_EQ(values(met[regime], *property).size(), values(all, *property).size())
+          << name(regime);
 }
 
 INSTANTIATE_TEST_SUITE_P(Lists, CheckProblems,

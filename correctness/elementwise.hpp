@@ -72,8 +72,8 @@ struct Bound {
         terms.beta != 0 ? terms.beta * value_of<F>(c0[stored_index(extent, i)]) : 0;
     const double accumulation = terms.has_sum ? terms.accumulation * sum[i] : 0;
     exact[i] = product + carried;
-    allowed[i] =
-        static_cast<float>(accumulation + terms.epilogue * (absolute(product) + absolute(carried)));
+    const double epilogue = terms.epilogue * (absolute(product) + absolute(carried));
+    allowed[i] = static_cast<float>(accumulation + epilogue + terms.underflow);
   }
 };
 

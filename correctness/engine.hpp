@@ -26,6 +26,7 @@ struct BoundTerms {
   double alpha, beta;
   double accumulation;  ///< |alpha| u f(k), with the slack on S
   double epilogue;      ///< factor of |alpha AB| + |beta C0|
+  double underflow;     ///< added as it is
   bool has_product;     ///< false: neither AB nor S is read
   bool has_sum;         ///< false: S is not read
 };

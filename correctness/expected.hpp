@@ -53,8 +53,16 @@ class Expected {
   Buffer allowed_;  ///< float, likewise: T, from which and the exact value the interval follows
 };
 
-/// The coefficient of the bound: T = |alpha| u f(k) S + 4 2^-24 (|alpha A B| + |beta C0|), where
-/// S = 1.02 |A||B|. Returns u f(k). The one table of the project's tolerances.
+// The bound: T = |alpha| u f(k) S + e (|alpha A B| + |beta C0|) + d, where S = 1.02 |A||B|.
+// bound.cpp is the one table of the project's tolerances.
+
+/// u f(k): the accumulator's rounding.
 double bound_coefficient(Precision, Regime, std::int64_t k);
+
+/// e: the roundings of alpha A B + beta C0, 4 2^-24, or 0 where all of them are exact.
+double epilogue_coefficient(const Problem&, Regime);
+
+/// d: what is lost, however small the numbers, where FP32 itself is subnormal.
+double underflow_allowance(const Problem&, Regime);
 
 }  // namespace gemm

@@ -22,6 +22,9 @@ using test::Values;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+constexpr Regime exact_regimes[] = {Regime::wide_integer, Regime::one_hot, Regime::permutation,
+                                    Regime::signed_zero, Regime::sparse_integer};
+
 // -- The table -----------------------------------------------------------------------------------
 
 TEST(Bound, IsTheDocumentedTable) {
@@ -29,17 +32,43 @@ TEST(Bound, IsTheDocumentedTable) {
   for (const std::int64_t k : {0, 1, 100, 4096, 65536}) {
     const double root = std::sqrt(static_cast<double>(k)), terms = static_cast<double>(k);
     for (const Precision precision : all_precisions) {
-      EXPECT_DOUBLE_EQ(bound_coefficient(precision, Regime::symmetric, k), u * (8 + root));
-      EXPECT_EQ(bound_coefficient(precision, Regime::wide_integer, k), 0);
+      for (const Regime regime : {Regime::symmetric, Regime::cancellation, Regime::subnormal,
+                                  Regime::near_overflow, Regime::non_finite})
+        EXPECT_DOUBLE_EQ(bound_coefficient(precision, regime, k), u * (8 + root));
+      for (const Regime regime : exact_regimes)
+        EXPECT_EQ(bound_coefficient(precision, regime, k), 0);
     }
-    EXPECT_DOUBLE_EQ(bound_coefficient(Precision::fp32, Regime::positive, k), u * (8 + root));
-    EXPECT_DOUBLE_EQ(bound_coefficient(Precision::tf32, Regime::positive, k),
-                     u * (8 + 0.82 * terms));
-    EXPECT_DOUBLE_EQ(bound_coefficient(Precision::fp16, Regime::positive, k),
-                     u * (8 + 0.66 * terms));
-    EXPECT_DOUBLE_EQ(bound_coefficient(Precision::bf16, Regime::positive, k),
-                     u * (8 + 0.66 * terms));
+    for (const Regime regime : {Regime::positive, Regime::wide_range}) {
+      EXPECT_DOUBLE_EQ(bound_coefficient(Precision::fp32, regime, k), u * (8 + root));
+      EXPECT_DOUBLE_EQ(bound_coefficient(Precision::tf32, regime, k), u * (8 + 0.82 * terms));
+      EXPECT_DOUBLE_EQ(bound_coefficient(Precision::fp16, regime, k), u * (8 + 0.66 * terms));
+      EXPECT_DOUBLE_EQ(bound_coefficient(Precision::bf16, regime, k), u * (8 + 0.66 * terms));
+    }
   }
+}
+
+TEST(Bound, TheEpilogueIsExactWhereItsNumbersAre) {
+  const double four_roundings = 4 * std::ldexp(1.0, -24);
+  const Problem overwriting{.shape = {1, 1, 1}, .alpha = 2};
+  const Problem updating{.shape = {1, 1, 1}, .alpha = 2, .beta = -0.5};
+  const Problem scaled{.shape = {1, 1, 1}, .alpha = 0.7};
+  for (const Regime regime : exact_regimes) {
+    const bool integers = regime != Regime::one_hot && regime != Regime::permutation;
+    EXPECT_EQ(epilogue_coefficient(overwriting, regime), 0);
+    EXPECT_EQ(epilogue_coefficient(updating, regime), integers ? 0 : four_roundings);
+    EXPECT_EQ(epilogue_coefficient(scaled, regime), four_roundings);
+  }
+  EXPECT_EQ(epilogue_coefficient(overwriting, Regime::symmetric), four_roundings);
+}
+
+// Where FP32 is subnormal, each of k sums and four roundings may lose a smallest number.
+TEST(Bound, UnderflowIsAllowedForWhereItHappens) {
+  const Problem problem{.shape = {1, 1, 100}, .alpha = -2};
+  EXPECT_EQ(underflow_allowance(problem, Regime::subnormal), 204 * std::ldexp(1.0, -149));
+  EXPECT_EQ(underflow_allowance(problem, Regime::symmetric), 0);
+  Problem narrow = problem;
+  narrow.precision = Precision::fp16;
+  EXPECT_EQ(underflow_allowance(narrow, Regime::subnormal), 0);
 }
 
 // -- The oracle ----------------------------------------------------------------------------------
@@ -65,8 +94,8 @@ Element reference(const Problem& problem, const Inputs& inputs, const Values& va
   const long double coefficient =
       bound_coefficient(problem.precision, inputs.regime, problem.shape.k);
   long double allowed = std::abs(problem.alpha) * coefficient * 1.02L * sum;
-  if (inputs.regime != Regime::wide_integer)
-    allowed += 4 * 0x1p-24L * (std::abs(product) + std::abs(carried));
+  allowed += epilogue_coefficient(problem, inputs.regime) * (std::abs(product) + std::abs(carried));
+  allowed += underflow_allowance(problem, inputs.regime);
   const auto exact = static_cast<double>(product + carried);
   // The deviation is stored in FP32.
   const auto stored = static_cast<double>(static_cast<float>(allowed));
@@ -115,6 +144,8 @@ std::vector<Problem> oracle_problems() {
 TEST(Expected, AcceptsTheReferencesIntervalAndNothingBeyond) {
   for (const Problem& problem : oracle_problems()) {
     for (const Regime regime : all_regimes()) {
+      // Beyond infinity and NaN is nothing; they have tests of their own.
+      if (regime == Regime::non_finite || regime == Regime::near_overflow) continue;
       const Inputs inputs(problem, regime, 7, Space::host);
       const Values values(problem, inputs);
       const Expected expected(problem, inputs);

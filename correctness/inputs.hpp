@@ -3,29 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
 #include "correctness/memory.hpp"
+#include "correctness/regime.hpp"
 #include "kernels/gemm.hpp"
 
 namespace gemm {
-
-/// The distributions of A, B and C's initial value.
-///   symmetric     U[-1, 1]; zero mean, hides bias, shows permutations
-///   positive      U[0, 1); hides permutations, shows lost and truncated terms
-///   wide_integer  integers |x| <= L with k L^2 + |beta| L <= 2^24: every order of summation is
-///   exact,
-///                 so the result must be equal bit for bit (alpha and beta powers of two, else the
-///                 bound keeps its term for the epilogue)
-enum class Regime { symmetric, positive, wide_integer };
-std::string_view name(Regime);
-const std::vector<Regime>& all_regimes();
-
-/// L of Regime::wide_integer for this problem: the largest that keeps every partial sum exact in
-/// FP32, every input exact in the problem's storage type and, for FP16, results finite (six
-/// standard deviations of a sum), since infinities hide errors; at least 1.
-int integer_limit(const Problem&);
 
 /// A, B and the initial C of one problem, in one space. Elements between the row's end and the
 /// leading dimension are NaN, all bits set (as are those of C): padding must not change anything.

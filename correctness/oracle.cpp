@@ -34,22 +34,15 @@ double* at_least(Buffer& buffer, Space space, std::int64_t elements) {
   return static_cast<double*>(buffer.data());
 }
 
-bool power_of_two_or_zero(double x) {
-  int exponent = 0;
-  return x == 0 || std::abs(std::frexp(x, &exponent)) == 0.5;
-}
-
 BoundTerms bound_terms(const Problem& problem, Regime regime) {
   constexpr double slack_on_sum = 1.02;
-  constexpr double roundings_of_epilogue = 4 * 0x1p-24;
   const double coefficient = bound_coefficient(problem.precision, regime, problem.shape.k);
-  const bool exact = regime == Regime::wide_integer && power_of_two_or_zero(problem.alpha) &&
-                     power_of_two_or_zero(problem.beta);
   const bool has_product = problem.alpha != 0 && problem.shape.k > 0;
   return {.alpha = problem.alpha,
           .beta = problem.beta,
           .accumulation = std::abs(problem.alpha) * coefficient * slack_on_sum,
-          .epilogue = exact ? 0 : roundings_of_epilogue,
+          .epilogue = epilogue_coefficient(problem, regime),
+          .underflow = underflow_allowance(problem, regime),
           .has_product = has_product,
           .has_sum = has_product && coefficient > 0};
 }
