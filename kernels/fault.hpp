@@ -1,9 +1,12 @@
 // Planted faults: what the checks must kill.
 //
-// A build with -DGEMMWATCH_FAULT=<name> carries exactly one of the faults below; any other build
-// carries none, and the code of a fault vanishes from it. A fault is one line here and one
-//     if constexpr (gemm::fault("name")) { ... }
-// in the rung that it spoils. A name that is not in the table does not compile, on either side.
+// A fault is one line of the table below and one statement in the rung that it spoils, either of
+//     if constexpr (gemm::fault("name")) ...
+//     if constexpr (!gemm::fault("name")) ...
+// in the rung's own file, where nothing is shared with the sound rung once both are linked. A name
+// that is not in the table does not compile. A normal build plants none, and the statements vanish
+// from it. CMake reads the table: gemmwatch-faults links each source once more for each of its
+// faults, and -DGEMMWATCH_FAULT=<name> plants one in a whole build.
 #pragma once
 
 #include <string_view>
@@ -12,16 +15,83 @@ namespace gemm {
 
 struct Fault {
   std::string_view name;
-  std::string_view kernel;  ///< whose result it spoils
+  std::string_view source;  ///< the rung that it spoils, a file of this folder
+  std::string_view meant;   ///< the check that must kill it, as gemmwatch-faults names checks
   std::string_view effect;
+  std::string_view problem{};  ///< the only one that shows it, if the check problems do not
 };
 
+// The first three strings of a fault stay on its first line: CMake reads them there.
 inline constexpr Fault faults[] = {
-    {"cpu_last_k_dropped", "cpu_tiled", "the last of the k products is left out"},
-    {"cpu_edge_off_by_one", "cpu_packed", "the last column of an incomplete tile is not stored"},
-    {"cpu_beta_ignored", "cpu_packed", "C is overwritten whatever beta is"},
-    {"tiled_last_k_dropped", "tiled", "the last of the k products is left out"},
-    {"tiled_missing_barrier", "tiled", "a warp may multiply before the tile is whole"},
+    // The sum
+    {"cpu_last_k_dropped", "cpu/tiled.cpp", "wide_integer",
+     "the last of the k products is missing"},
+    {"cpu_last_k_tile_dropped", "cpu/packed.cpp", "wide_integer", "the last block of k is missing"},
+    {"cpu_k_tail_unmasked", "cpu/tiled.cpp", "wide_integer", "k is rounded up to 4 products"},
+    {"cpu_k_tail_wrong_in_one_block", "cpu/tiled.cpp", "wide_integer",
+     "one tile of C lacks the products of the incomplete k tile"},
+    {"cpu_sums_not_cleared", "cpu/packed.cpp", "wide_integer",
+     "sums start from what the workspace held"},
+    {"cpu_bf16_accumulator", "cpu/naive.cpp", "wide_integer",
+     "each partial sum is rounded to BF16"},
+    {"tiled_last_k_dropped", "simt/tiled.cu", "wide_integer",
+     "the last of the k products is missing"},
+    {"warp_tiled_last_k_tile_dropped", "simt/warp_tiled.cu", "wide_integer",
+     "the last slice of k is missing"},
+    {"register_1d_k_tail_unmasked", "simt/register_tiled_1d.cu", "wide_integer",
+     "k is rounded up to whole tiles"},
+    {"double_buffered_tail_wrong_in_one_block", "simt/double_buffered.cu", "wide_integer",
+     "block 1 lacks the products of the incomplete k tile"},
+    {"register_1d_sums_not_cleared", "simt/register_tiled_1d.cu", "wide_integer",
+     "a sum starts from what shared memory held"},
+    {"naive_bf16_accumulator", "simt/naive.cu", "wide_integer",
+     "each partial sum is rounded to BF16"},
+    {"coalesced_tf32_in_place_of_fp32", "simt/coalesced.cu", "symmetric",
+     "A is cut to the 10 mantissa bits of TF32"},
+
+    // Who waits for whom, and where a panel lies
+    {"tiled_missing_barrier", "simt/tiled.cu", "wide_integer",
+     "a warp may multiply before the tile is whole"},
+    {"double_buffered_stale_stage", "simt/double_buffered.cu", "wide_integer",
+     "in block 1 one step multiplies the panels of two steps before"},
+    {"vectorized_wrong_swizzle", "simt/vectorized.cu", "wide_integer",
+     "one row of a panel is read with another swizzle than it was written with"},
+
+    // Where an element lies
+    {"cpu_edge_off_by_one", "cpu/packed.cpp", "wide_integer",
+     "the last column of an incomplete patch is not stored"},
+    {"cpu_block_never_written", "cpu/tiled.cpp", "wide_integer", "one tile of C is skipped"},
+    {"cpu_patch_transposed", "cpu/tiled.cpp", "wide_integer",
+     "8 x 8 outputs of each tile are transposed"},
+    {"cpu_ld_ignored", "cpu/packed.cpp", "wide_integer", "rows of A are taken as packed"},
+    {"cpu_store_into_ld_gap", "cpu/packed.cpp", "padding",
+     "an incomplete patch is stored as far as the leading dimension goes"},
+    {"cpu_result_cached_by_pointer", "cpu/packed.cpp", "wide_integer",
+     "a C that lies where the last one lay is taken as done"},
+    {"register_2d_edge_off_by_one", "simt/register_tiled_2d.cu", "wide_integer",
+     "the last column of an incomplete tile is not stored"},
+    {"register_2d_block_never_written", "simt/register_tiled_2d.cu", "wide_integer",
+     "block 1 returns at once"},
+    {"tiled_ld_ignored", "simt/tiled.cu", "wide_integer", "rows of C are taken as packed"},
+    {"naive_grid_limit", "simt/naive.cu", "wide_integer", "blocks beyond 65535 are not launched",
+     "fp32/nn/2097184x1x1"},
+    {"coalesced_int32_index", "simt/coalesced.cu", "wide_integer",
+     "the offset of a row of C keeps 31 bits", "bf16/nn/65537x32768x1"},
+
+    // The epilogue
+    {"cpu_beta_ignored", "cpu/packed.cpp", "wide_integer", "C is overwritten whatever beta is"},
+    {"cpu_beta_squared", "cpu/packed.cpp", "wide_integer", "C is scaled by beta twice"},
+    {"cpu_c_read_at_beta_zero", "cpu/naive.cpp", "wide_integer", "0 x C is added"},
+    {"cpu_epilogue_rounds_twice", "cpu/naive.cpp", "symmetric",
+     "the sum is rounded to the storage type before alpha and beta"},
+    {"cpu_epilogue_truncates", "cpu/tiled.cpp", "symmetric",
+     "BF16 results are cut in place of rounded"},
+    {"warp_tiled_beta_ignored", "simt/warp_tiled.cu", "wide_integer",
+     "C is overwritten whatever beta is"},
+    {"vectorized_beta_squared", "simt/vectorized.cu", "wide_integer", "C is scaled by beta twice"},
+    {"coalesced_c_read_at_beta_zero", "simt/coalesced.cu", "wide_integer", "0 x C is added"},
+    {"coalesced_epilogue_rounds_twice", "simt/coalesced.cu", "symmetric",
+     "the sum is rounded to the storage type before alpha and beta"},
 };
 
 namespace detail {
@@ -33,15 +103,16 @@ consteval bool listed(std::string_view name) {
 }
 }  // namespace detail
 
+// Not inline: in gemmwatch-faults each object has its own.
 #ifdef GEMMWATCH_FAULT
-inline constexpr std::string_view planted_fault = GEMMWATCH_FAULT;
+constexpr std::string_view planted_fault = GEMMWATCH_FAULT;
 static_assert(detail::listed(planted_fault), "GEMMWATCH_FAULT is not in the table of fault.hpp");
 #else
-inline constexpr std::string_view planted_fault;
+constexpr std::string_view planted_fault;
 #endif
 
-/// Is this fault planted in this build?
-consteval bool fault(std::string_view name) {
+/// Is this fault planted in this object?
+static consteval bool fault(std::string_view name) {
   if (!detail::listed(name)) throw "this fault is not in the table of fault.hpp";
   return name == planted_fault;
 }

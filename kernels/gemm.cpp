@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <stdexcept>
 
 namespace gemm {
@@ -200,7 +201,13 @@ std::vector<std::string_view> group_names(unsigned groups) {
   return names;
 }
 
-Register::Register(const Kernel& kernel) { registered().push_back(kernel); }
+Register::Register(const Kernel& kernel, std::string_view suffix) {
+  registered().push_back(kernel);
+  if (suffix.empty()) return;
+  // Kernels refer to their names, and live as long as the program.
+  static std::deque<std::string> names;
+  registered().back().name = names.emplace_back(std::string(kernel.name).append(suffix));
+}
 
 const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> all = ordered();

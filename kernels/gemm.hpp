@@ -196,10 +196,16 @@ struct Kernel {
   bool vendor() const { return stage == Stage::cpu_vendor || stage == Stage::vendor; }
 };
 
+// Ends the names of the kernels of a file that is compiled once more, with a planted fault.
+#ifndef GEMMWATCH_NAME_SUFFIX
+#define GEMMWATCH_NAME_SUFFIX ""
+#endif
+
 /// Registers a kernel at program start; the last lines of its file.
 class Register {
  public:
-  explicit Register(const Kernel& kernel);
+  /// The suffix is that of the file which registers, and ends the kernel's name.
+  explicit Register(const Kernel& kernel, std::string_view suffix = GEMMWATCH_NAME_SUFFIX);
 };
 
 /// All registered kernels, by stage, then name. Throws std::logic_error if two share a name.

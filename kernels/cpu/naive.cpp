@@ -8,6 +8,7 @@
 //
 // It is here to be believed on sight. Everything above it must agree with it.
 #include "kernels/cpu/product.hpp"
+#include "kernels/fault.hpp"
 
 namespace gemm::cpu {
 namespace {
@@ -17,7 +18,13 @@ void multiply(const Product<T>& product) {
   for (std::int64_t i = 0; i < product.m; ++i) {
     for (std::int64_t j = 0; j < product.n; ++j) {
       float sum = 0;
-      for (std::int64_t p = 0; p < product.k; ++p) sum += product.a(i, p) * product.b(p, j);
+      for (std::int64_t p = 0; p < product.k; ++p) {
+        sum += product.a(i, p) * product.b(p, j);
+        if constexpr (fault("cpu_bf16_accumulator")) sum = to_float(round_to<Eigen::bfloat16>(sum));
+      }
+      if constexpr (fault("cpu_epilogue_rounds_twice")) sum = to_float(round_to<T>(sum));
+      if constexpr (fault("cpu_c_read_at_beta_zero"))
+        sum += 0 * to_float(product.c[i * product.ldc + j]);
       product.store(i, j, sum);
     }
   }

@@ -19,6 +19,7 @@
 //         patch_rows            an A panel (12 KiB) streams past it, into the micro-kernel
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "kernels/cpu/product.hpp"
 #include "kernels/fault.hpp"
@@ -119,6 +120,8 @@ void store(const Product<T>& product, std::int64_t i0, std::int64_t j0, std::int
       if constexpr (fault("cpu_edge_off_by_one")) {
         if (columns_here < patch_columns) --columns_here;
       }
+      if constexpr (fault("cpu_store_into_ld_gap"))
+        columns_here = std::min(patch_columns, product.ldc - j0 - j);
       for (std::int64_t r = 0; r < rows_here; ++r) {
         for (std::int64_t c = 0; c < columns_here; ++c) {
           product.store(i0 + i + r, j0 + j + c, sums[r * patch_columns + c]);
@@ -131,13 +134,24 @@ void store(const Product<T>& product, std::int64_t i0, std::int64_t j0, std::int
 template <typename T>
 void multiply(Product<T> product) {
   if constexpr (fault("cpu_beta_ignored")) product.beta = 0;
+  if constexpr (fault("cpu_beta_squared")) product.beta *= product.beta;
+  if constexpr (fault("cpu_last_k_tile_dropped"))
+    product.k = (product.k - 1) / block_depth * block_depth;
+  if constexpr (fault("cpu_ld_ignored"))
+    product.a.row_stride = product.a.row_stride == 1 ? 1 : product.k;
+  if constexpr (fault("cpu_result_cached_by_pointer")) {
+    static const void* done = nullptr;
+    if (std::exchange(done, product.c) == product.c) return;
+  }
   Block& block = *static_cast<Block*>(product.workspace);
   const View<T> b_transposed{product.b.data, product.b.column_stride, product.b.row_stride};
   for (std::int64_t j0 = 0; j0 < product.n; j0 += block_columns) {
     const std::int64_t columns = std::min(block_columns, product.n - j0);
     for (std::int64_t i0 = 0; i0 < product.m; i0 += block_rows) {
       const std::int64_t rows = std::min(block_rows, product.m - i0);
-      std::fill_n(block.sums, round_up(rows, patch_rows) * round_up(columns, patch_columns), 0.0f);
+      if constexpr (!fault("cpu_sums_not_cleared"))
+        std::fill_n(block.sums, round_up(rows, patch_rows) * round_up(columns, patch_columns),
+                    0.0f);
       for (std::int64_t p0 = 0; p0 < product.k; p0 += block_depth) {
         const std::int64_t depth = std::min(block_depth, product.k - p0);
         pack<patch_rows>(product.a, i0, rows, p0, depth, block.a);

@@ -12,6 +12,7 @@
 // cannot do it well. Each addition also loads and stores its sum. Both are what the next rung
 // mends.
 #include <algorithm>
+#include <bit>
 
 #include "kernels/cpu/product.hpp"
 #include "kernels/fault.hpp"
@@ -28,6 +29,8 @@ void sum_tile(const Product<T>& product, std::int64_t i0, std::int64_t j0, std::
               std::int64_t columns, float (&sums)[tile][tile]) {
   std::int64_t k = product.k;
   if constexpr (fault("cpu_last_k_dropped")) k = std::max<std::int64_t>(k - 1, 0);
+  if constexpr (fault("cpu_k_tail_unmasked")) k = (k + 3) / 4 * 4;
+  if constexpr (fault("cpu_k_tail_wrong_in_one_block")) k -= i0 == tile && j0 == 0 ? k % depth : 0;
   for (std::int64_t p0 = 0; p0 < k; p0 += depth) {
     const std::int64_t p1 = std::min(p0 + depth, k);
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -46,9 +49,19 @@ void multiply(const Product<T>& product) {
       const std::int64_t rows = std::min(tile, product.m - i0);
       const std::int64_t columns = std::min(tile, product.n - j0);
       float sums[tile][tile] = {};
+      if constexpr (fault("cpu_block_never_written"))
+        if (i0 == tile && j0 == 0) continue;
       sum_tile(product, i0, j0, rows, columns, sums);
+      if constexpr (fault("cpu_patch_transposed"))
+        Eigen::Map<Eigen::Matrix<float, 8, 8>, 0, Eigen::OuterStride<tile>>(sums[0])
+            .transposeInPlace();
       for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) product.store(i0 + i, j0 + j, sums[i][j]);
+        for (std::int64_t j = 0; j < columns; ++j) {
+          if constexpr (fault("cpu_epilogue_truncates") && std::is_same_v<T, Eigen::bfloat16>)
+            sums[i][j] =
+                std::bit_cast<float>(std::bit_cast<std::uint32_t>(sums[i][j]) & 0xffff0000);
+          product.store(i0 + i, j0 + j, sums[i][j]);
+        }
       }
     }
   }

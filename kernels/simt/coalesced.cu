@@ -8,6 +8,7 @@
 // place of one, so the load unit is asked a sixteenth as often. It is still asked twice a
 // multiply-add, which bounds the rung. A transposed B undoes the gain: its columns are not
 // neighbours.
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -21,9 +22,18 @@ __global__ void __launch_bounds__(tile* tile) gemm_coalesced(gemm::device::Produ
   if (row >= p.m || column >= p.n) return;
 
   float sum = 0;
-  for (long long k = 0; k < p.k; ++k)
-    sum = fmaf(gemm::device::widen(*p.a.at(batch, row, k)),
-               gemm::device::widen(*p.b.at(batch, k, column)), sum);
+  for (long long k = 0; k < p.k; ++k) {
+    float a = gemm::device::widen(*p.a.at(batch, row, k));
+    if constexpr (gemm::fault("coalesced_tf32_in_place_of_fp32"))
+      a = __uint_as_float(__float_as_uint(a) & 0xffffe000u);
+    sum = fmaf(a, gemm::device::widen(*p.b.at(batch, k, column)), sum);
+  }
+  if constexpr (gemm::fault("coalesced_epilogue_rounds_twice"))
+    sum = gemm::device::widen(gemm::device::round_to<Storage>(sum));
+  if constexpr (gemm::fault("coalesced_c_read_at_beta_zero"))
+    sum += 0 * gemm::device::widen(*p.c.at(batch, row, column));
+  if constexpr (gemm::fault("coalesced_int32_index"))
+    p.c.data += (row * p.c.row_stride & 0x7fffffff) - row * p.c.row_stride;
   gemm::device::store_linear(p.c.at(batch, row, column), sum, p.alpha, p.beta);
 }
 

@@ -12,6 +12,7 @@
 // latency of device memory, which the second block had hidden only in part. What remains is how a
 // warp's threads are laid out over the tile.
 #include "kernels/device/panel.cuh"
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -42,6 +43,8 @@ __global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Stora
     __syncthreads();
   };
 
+  if constexpr (gemm::fault("double_buffered_tail_wrong_in_one_block"))
+    if (blockIdx.x == 1) p.k -= p.k % tile_k;
   float sum[2][4][2][4] = {};
   if (p.k > 0) {
     load(0);
@@ -66,6 +69,8 @@ __global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Stora
           sum[i / 4][i % 4][j / 4][j % 4] =
               fmaf(a[i / 4][i % 4], b[j / 4][j % 4], sum[i / 4][i % 4][j / 4][j % 4]);
     }
+    if constexpr (gemm::fault("double_buffered_stale_stage"))
+      if (blockIdx.x == 1 && k0 == tile_k) continue;
     if (more) store(stage ^ 1);
   }
 

@@ -7,6 +7,7 @@
 // Bytes: every output reads k elements of A and k of B, 8 bytes for 2 flops in FP32 (0.25 flop a
 // byte). What saves it from memory speed is the L1 cache; what limits it is the load unit, which
 // serves such a warp one line at a time.
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -20,15 +21,20 @@ __global__ void __launch_bounds__(tile* tile) gemm_naive(gemm::device::Product<S
   if (row >= p.m || column >= p.n) return;
 
   float sum = 0;
-  for (long long k = 0; k < p.k; ++k)
+  for (long long k = 0; k < p.k; ++k) {
     sum = fmaf(gemm::device::widen(*p.a.at(batch, row, k)),
                gemm::device::widen(*p.b.at(batch, k, column)), sum);
+    if constexpr (gemm::fault("naive_bf16_accumulator"))
+      sum = __bfloat162float(__float2bfloat16_rn(sum));
+  }
   gemm::device::store_linear(p.c.at(batch, row, column), sum, p.alpha, p.beta);
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::simt::launch_for_storage(problem, operands, tile, tile,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
+                                   if constexpr (gemm::fault("naive_grid_limit"))
+                                     grid = grid < 65535 ? grid : 65535;
                                    gemm_naive<<<grid, dim3(tile, tile), 0, stream>>>(product);
                                  });
 }

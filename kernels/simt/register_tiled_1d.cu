@@ -8,6 +8,7 @@
 // multiply-add where it had been 8; the words of A are the same for a whole warp (a broadcast).
 // From device memory a 64 x 64 tile takes 16 flops a byte in FP32. The bound is still the
 // shared-memory pipe: 9 loads for 8 multiply-adds.
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -33,6 +34,9 @@ __global__ void __launch_bounds__(threads, 2) gemm_register_1d(gemm::device::Pro
   const int b_j = b_by_row ? t % tile_n : t / tile_k, b_k = b_by_row ? t / tile_n : t % tile_k;
 
   float sum[outputs] = {};
+  if constexpr (gemm::fault("register_1d_sums_not_cleared")) sum[0] = tile_b[row % tile_k][column];
+  if constexpr (gemm::fault("register_1d_k_tail_unmasked"))
+    p.k = (p.k + tile_k - 1) / tile_k * tile_k;
   for (long long k0 = 0; k0 < p.k; k0 += tile_k) {
     tile_a[a_k][a_i] = p.a_or_zero(batch, row0 + a_i, k0 + a_k);
     tile_b[b_k][b_j] = p.b_or_zero(batch, k0 + b_k, column0 + b_j);

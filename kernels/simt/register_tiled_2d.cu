@@ -7,6 +7,7 @@
 // memory a 128 x 128 tile takes 32 flops a byte in FP32. Now the FP32 units can be kept busy; what
 // is left to win is in how the words travel: one at a time, with the address arithmetic of each,
 // and with waits between a load and its use.
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -28,6 +29,8 @@ __global__ void __launch_bounds__(threads) gemm_register_2d(gemm::device::Produc
   const bool a_by_row = p.a.column_stride == 1, b_by_row = p.b.column_stride == 1;
 
   float sum[patch][patch] = {};
+  if constexpr (gemm::fault("register_2d_block_never_written"))
+    if (blockIdx.x == 1) return;
   for (long long k0 = 0; k0 < p.k; k0 += tile_k) {
     // Threads walk the contiguous direction of each operand.
 #pragma unroll
@@ -58,10 +61,13 @@ __global__ void __launch_bounds__(threads) gemm_register_2d(gemm::device::Produc
 #pragma unroll
   for (int i = 0; i < patch; ++i)
 #pragma unroll
-    for (int j = 0; j < patch; ++j)
+    for (int j = 0; j < patch; ++j) {
+      if constexpr (gemm::fault("register_2d_edge_off_by_one"))
+        if (p.n % tile_n != 0 && column0 + column + j == p.n - 1) continue;
       if (row0 + row + i < p.m && column0 + column + j < p.n)
         gemm::device::store_linear(p.c.at(batch, row0 + row + i, column0 + column + j), sum[i][j],
                                    p.alpha, p.beta);
+    }
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {

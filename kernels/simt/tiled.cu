@@ -31,6 +31,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_tiled(gemm::device::Product<S
 
   if constexpr (gemm::fault("tiled_last_k_dropped"))
     if (p.k > 1) --p.k;
+  if constexpr (gemm::fault("tiled_ld_ignored")) p.c.row_stride = p.n;
   float sum = 0;
   for (long long k0 = 0; k0 < p.k; k0 += tile) {
     tile_a[a_i][a_k] = p.a_or_zero(batch, row0 + a_i, k0 + a_k);

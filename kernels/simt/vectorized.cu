@@ -13,6 +13,7 @@
 // the instructions that move them are a quarter. What remains is that the multiply-adds stand still
 // while a panel is on its way.
 #include "kernels/device/panel.cuh"
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -33,6 +34,7 @@ __global__ void __launch_bounds__(threads, 2) gemm_vectorized(Product<Storage> p
   PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share;
   const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 4;
 
+  if constexpr (gemm::fault("vectorized_beta_squared")) p.beta *= p.beta;
   float sum[2][4][2][4] = {};
   for (long long k0 = 0; k0 < p.k; k0 += tile_k) {
     a_share.load(a_from, row0, k0);
@@ -48,6 +50,8 @@ __global__ void __launch_bounds__(threads, 2) gemm_vectorized(Product<Storage> p
         read_four(a[half], panel_a, k, half * 64 + row);
         read_four(b[half], panel_b, k, half * 64 + column);
       }
+      if constexpr (gemm::fault("vectorized_wrong_swizzle"))
+        if (k == 5) read_four(a[0], panel_a, k, row ^ 8);
 #pragma unroll
       for (int i = 0; i < 8; ++i)
 #pragma unroll

@@ -12,6 +12,7 @@
 //
 // A large tile leaves a small problem too few blocks, so there is a 128 x 128 one for those.
 #include "kernels/device/panel.cuh"
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -50,6 +51,8 @@ __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p
     __syncthreads();
   };
 
+  if constexpr (gemm::fault("warp_tiled_last_k_tile_dropped")) p.k = (p.k - 1) / tile_k * tile_k;
+  if constexpr (gemm::fault("warp_tiled_beta_ignored")) p.beta = 0;
   float sum[groups_m][4][groups_n][4] = {};
   if (p.k > 0) {
     load(0);
