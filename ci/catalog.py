@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -65,6 +65,12 @@ class Catalog:
     def point(self) -> Mapping[str, Point]:
         """Points by id."""
         return {point.id: point for point in self.points}
+
+    def at_commit(self, commit: str) -> Catalog:
+        """The same, recording which commit was measured; never compared."""
+        environment = {**self.environment, "commit": commit}
+        document = {**self.document, "environment": environment}
+        return replace(self, document=document, environment=environment)
 
     @property
     def control_names(self) -> frozenset[str]:

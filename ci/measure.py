@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ci.bench_program import BenchProgram, find_bench
+from ci.bench_program import ROOT, BenchProgram, find_bench
 from ci.catalog import Catalog
 from ci.errors import BadInput, NoAnswer
 from ci.files import write_json
@@ -18,6 +18,7 @@ from ci.plan import Plan, RunFolder, selected_points
 from ci.policy import Policy, policy_for
 from ci.progress import Progress
 from ci.records import Run, load_run
+from ci.revision import revision
 from ci.trial import Trial, TrialResult
 
 SELECTIONS = ("smoke", "pr", "full")
@@ -65,7 +66,7 @@ def measure(options: RunOptions, policy: Policy | None = None) -> Run:
     program = BenchProgram(
         find_bench(options.bench), options.selection, options.device, options.slow or ""
     )
-    catalog = program.catalog()
+    catalog = program.catalog().at_commit(revision(ROOT))
     policy = policy or policy_for(catalog.device)
     plan = _plan(options, program, catalog, policy)
     folder = RunFolder(options.folder)
