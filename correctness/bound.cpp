@@ -43,13 +43,13 @@ bool power_of_two_or_zero(double x) {
   return x == 0 || std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
-/// alpha AB + beta C0 fits the accumulator, given that AB does.
-bool epilogue_is_exact(const Problem& problem, Regime regime) {
-  if (!power_of_two_or_zero(problem.alpha) || !power_of_two_or_zero(problem.beta)) return false;
-  // Sums of integers, scaled. Elsewhere AB is one product and C0 any number.
-  const bool integers = regime == Regime::wide_integer || regime == Regime::sparse_integer ||
-                        regime == Regime::signed_zero;
-  return integers || problem.beta == 0;
+bool integers(Regime regime) {
+  return regime == Regime::wide_integer || regime == Regime::sparse_integer ||
+         regime == Regime::signed_zero;
+}
+
+bool scales_exactly(const Problem& problem) {
+  return power_of_two_or_zero(problem.alpha) && power_of_two_or_zero(problem.beta);
 }
 
 }  // namespace
@@ -77,10 +77,20 @@ double bound_coefficient(Precision precision, Regime regime, std::int64_t k) {
   throw std::logic_error("a precision without a bound");
 }
 
+double bound_coefficient(const Problem& problem, Regime regime) {
+  // A kernel may start from beta C0 and add alpha times partial sums, as OpenBLAS does: sums of
+  // integers are exact only if these are multiples of one power of two.
+  const bool like_any_other = integers(regime) && !scales_exactly(problem);
+  return bound_coefficient(problem.precision, like_any_other ? Regime::symmetric : regime,
+                           problem.shape.k);
+}
+
 double epilogue_coefficient(const Problem& problem, Regime regime) {
   constexpr double roundings = 4;
-  if (errors(regime) == Errors::none && epilogue_is_exact(problem, regime)) return 0;
-  return roundings * unit_roundoff;
+  // Where AB is exact but no integer, it is one product, and C0 any number.
+  const bool exact = errors(regime) == Errors::none && scales_exactly(problem) &&
+                     (integers(regime) || problem.beta == 0);
+  return exact ? 0 : roundings * unit_roundoff;
 }
 
 double underflow_allowance(const Problem& problem, Regime regime) {

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "correctness/check_cases.hpp"
 #include "correctness/check_options.hpp"
-#include "correctness/check_problems.hpp"
 #include "correctness/examine.hpp"
+#include "correctness/fuzz.hpp"
+#include "correctness/mask_file.hpp"
 
 namespace {
 
@@ -18,83 +20,94 @@ using namespace gemm;
 
 enum ExitCode { all_correct = 0, bad_usage = 2, incorrect = 3, nothing_checked = 4 };
 
-struct Case {
-  const Kernel* kernel;
-  Problem problem;
-  std::vector<Regime> regimes;
-  Refusal refusal;
-};
-
-/// The kernel's workspace, allocated once. Its contents are unspecified, so what one launch leaves
-/// in it is what the next one finds.
-const Buffer& workspace(Space space) {
-  static const Buffer* const lent = [&] {
-    auto* buffer = new Buffer(space, workspace_bytes);
-    fill(*buffer, 0xff);
-    return buffer;
-  }();
-  return *lent;
+std::string reproduction(const Kernel& kernel, const Subject& subject) {
+  return "gemmwatch-check --kernel=" + std::string(kernel.name) +
+         " --problem=" + subject.problem.id() + " --regime=" + std::string(name(subject.regime)) +
+         " --seed=" + std::to_string(subject.seed);
 }
 
-std::string reproduction(const Kernel& kernel, const Problem& problem, std::uint64_t seed) {
-  return "gemmwatch-check --kernel=" + std::string(kernel.name) + " --problem=" + problem.id() +
-         " --seed=" + std::to_string(seed);
+ExamineOptions examine_options(const CheckOptions& options) {
+  if (options.under_sanitizer) return {.launches = 1, .watched = true};
+  return {.launches = options.launches};
+}
+
+void report(const Kernel& kernel, const Subject& subject, const Examination& examination,
+            const std::string& mask_dir) {
+  for (const auto& [check, message] : examination.failures)
+    ADD_FAILURE() << kernel.name << " on " << subject.problem.id() << ", " << name(subject.regime)
+                  << " inputs, seed " << subject.seed << "\n  " << check << ": " << message
+                  << "\n  reproduce: " << reproduction(kernel, subject);
+  if (examination.mask && !mask_dir.empty())
+    std::printf("  where: %s\n",
+                write_mask(mask_dir, kernel.name, subject, *examination.mask).c_str());
 }
 
 class CorrectOn : public testing::Test {
  public:
-  CorrectOn(const Case& subject, Regime regime, std::uint64_t seed)
-      : subject_(subject), regime_(regime), seed_(seed) {}
+  CorrectOn(const Case& subject, Regime regime, const CheckOptions& options)
+      : subject_(subject), regime_(regime), options_(options) {}
 
   void TestBody() override {
     if (subject_.refusal) GTEST_SKIP() << *subject_.refusal;
-    const auto& [kernel, problem, regimes, refusal] = subject_;
-    const Buffer& lent = workspace(space(kernel->arch));
-    for (const auto& [check, message] : examine(*kernel, problem, regime_, seed_, lent).failures)
-      ADD_FAILURE() << kernel->name << " on " << problem.id() << ", " << name(regime_)
-                    << " inputs, seed " << seed_ << "\n  " << check << ": " << message
-                    << "\n  reproduce: " << reproduction(*kernel, problem, seed_);
+    const Subject subject{subject_.problem, regime_, options_.seed};
+    report(*subject_.kernel, subject,
+           examine(*subject_.kernel, subject.problem, subject.regime, subject.seed,
+                   examine_options(options_)),
+           options_.mask_dir);
   }
 
  private:
   const Case& subject_;
   Regime regime_;
-  std::uint64_t seed_;
+  const CheckOptions& options_;
 };
 
-std::vector<const Kernel*> kernels_to_check(const CheckOptions& options, const Device& device) {
-  std::vector<const Kernel*> chosen;
-  for (const Kernel& kernel : kernels())
-    if (runs_on(kernel.arch, device) && (!options.kernel || options.kernel == &kernel))
-      chosen.push_back(&kernel);
-  return chosen;
-}
+/// Random problems until one fails or enough have passed.
+class CorrectOnRandomProblems : public testing::Test {
+ public:
+  CorrectOnRandomProblems(const Kernel& kernel, const CheckOptions& options)
+      : kernel_(kernel), options_(options) {}
 
-std::vector<Case> cases_of_selection(const CheckOptions& options, const Device& device) {
-  const std::vector<Regime> regimes{Regime::symmetric, Regime::wide_integer};
-  const Plan plan = select(*options.selection, device);
-  std::vector<Case> cases;
-  for (const Point& point : plan.points)
-    cases.push_back({point.kernel, point.problem, regimes, {}});
-  for (const auto& [point, reason] : plan.refused)
-    cases.push_back({point.kernel, point.problem, regimes, reason});
-  std::erase_if(cases, [&](const Case& subject) {
-    return options.kernel && options.kernel != subject.kernel;
-  });
-  return cases;
-}
+  void TestBody() override {
+    const int most_draws = 100 * options_.fuzz;  // a kernel may refuse most of them
+    int examined = 0;
+    for (int i = 0; i < most_draws && examined < options_.fuzz; ++i) {
+      const Subject drawn =
+          random_subject(options_.seed, static_cast<std::uint64_t>(i), space(kernel_.arch));
+      if (kernel_.refuses(drawn.problem)) continue;
+      ++examined;
+      if (!fails(drawn)) continue;
+      const Subject smallest = device_works() ? shrink(drawn, fails) : drawn;
+      std::printf("  problem %d of seed %llu, %s, shrunk to %s\n", i,
+                  static_cast<unsigned long long>(options_.seed), drawn.problem.id().c_str(),
+                  smallest.problem.id().c_str());
+      return report(kernel_, smallest, examined_as(smallest), options_.mask_dir);
+    }
+    EXPECT_GT(examined, 0) << "the kernel refuses all of " << most_draws << " random problems";
+  }
 
-std::vector<Case> cases_to_check(const CheckOptions& options, const Device& device) {
-  if (options.selection) return cases_of_selection(options, device);
-  const std::vector<Problem> problems =
-      options.problem ? std::vector{*options.problem} : check_problems(device.space);
-  std::vector<Case> cases;
-  for (const Kernel* kernel : kernels_to_check(options, device))
-    for (std::size_t i = 0; i < problems.size(); ++i)
-      cases.push_back({kernel, problems[i], options.problem ? all_regimes() : check_regimes(i),
-                       kernel->refuses(problems[i])});
-  return cases;
-}
+ private:
+  Examination examined_as(const Subject& subject) const {
+    return examine(kernel_, subject.problem, subject.regime, subject.seed,
+                   examine_options(options_));
+  }
+
+  /// After a lost context everything fails, and there is nothing to learn from it.
+  bool device_works() const {
+    try {
+      synchronize(space(kernel_.arch));
+      return true;
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  }
+
+  const Kernel& kernel_;
+  const CheckOptions& options_;
+  const std::function<bool(const Subject&)> fails = [this](const Subject& subject) {
+    return !kernel_.refuses(subject.problem) && !examined_as(subject).passed();
+  };
+};
 
 /// A kernel that refuses everything would pass every test by being skipped.
 class AcceptsSomething : public testing::Test {
@@ -113,11 +126,12 @@ void register_test(const Kernel& kernel, const std::string& test, Factory factor
                         __LINE__, [factory]() -> testing::Test* { return factory(); });
 }
 
-void register_tests(const std::vector<Case>& cases, std::uint64_t seed) {
+void register_cases(const std::vector<Case>& cases, const CheckOptions& options) {
   for (const Case& subject : cases)
     for (const Regime regime : subject.regimes)
-      register_test(*subject.kernel, subject.problem.id() + "/" + std::string(name(regime)),
-                    [&subject, regime, seed] { return new CorrectOn(subject, regime, seed); });
+      register_test(
+          *subject.kernel, subject.problem.id() + "/" + std::string(name(regime)),
+          [&subject, regime, &options] { return new CorrectOn(subject, regime, options); });
 }
 
 void register_acceptance(const std::vector<Case>& cases) {
@@ -126,6 +140,13 @@ void register_acceptance(const std::vector<Case>& cases) {
   for (const auto& [kernel, accepted] : accepts)
     register_test(*kernel, "accepts_some_check_problem",
                   [accepted = accepted] { return new AcceptsSomething(accepted); });
+}
+
+void register_random_problems(const std::vector<const Kernel*>& kernels,
+                              const CheckOptions& options) {
+  for (const Kernel* kernel : kernels)
+    register_test(*kernel, "random_problems",
+                  [kernel, &options] { return new CorrectOnRandomProblems(*kernel, options); });
 }
 
 ExitCode nothing(const std::string& why) {
@@ -147,11 +168,17 @@ ExitCode check(const CheckOptions& options) {
   const DeviceChoice choice = choose_device(options.want_gpu);
   if (options.need_gpu && choice.device.space == Space::host) return nothing(choice.why_host);
   if (kernels().empty()) return nothing("no kernel is registered in this build");
-  const std::vector<Case> cases = cases_to_check(options, choice.device);
-  if (cases.empty())
+  const std::vector<const Kernel*> kernels = kernels_to_check(options, choice.device);
+  if (kernels.empty())
     return nothing("no selected kernel runs on this device" +
                    (choice.why_host ? " (host: " + std::string(choice.why_host) + ")" : ""));
-  register_tests(cases, options.seed);
+
+  if (options.fuzz > 0) {
+    register_random_problems(kernels, options);
+    return run_tests();
+  }
+  const std::vector<Case> cases = cases_to_check(options, choice.device);
+  register_cases(cases, options);
   if (!options.problem && !options.selection) register_acceptance(cases);
   return run_tests();
 }

@@ -7,12 +7,14 @@
 namespace gemm {
 namespace {
 
-std::uint64_t parse_seed(std::string_view text) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc{} || end != text.data() + text.size())
-    throw std::invalid_argument("--seed=" + std::string(text) + ": expected a whole number");
-  return seed;
+template <class Number>
+Number parse_number(std::string_view flag, std::string_view text, Number least) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < least)
+    throw std::invalid_argument(std::string(flag) + "=" + std::string(text) +
+                                ": expected a whole number, at least " + std::to_string(least));
+  return number;
 }
 
 void parse_device(CheckOptions& options, std::string_view device) {
@@ -28,11 +30,18 @@ void parse_flag(CheckOptions& options, std::string_view flag) {
   if (equals != std::string_view::npos) {
     const std::string_view value = flag.substr(equals + 1);
     if (name == "--device") return parse_device(options, value);
-    if (name == "--seed") return void(options.seed = parse_seed(value));
+    if (name == "--seed") return void(options.seed = parse_number<std::uint64_t>(name, value, 0));
+    if (name == "--launches") return void(options.launches = parse_number(name, value, 1));
+    if (name == "--fuzz") return void(options.fuzz = parse_number(name, value, 1));
+    if (name == "--regime") return void(options.regime = parse_regime(value));
+    if (name == "--mask-dir") return void(options.mask_dir = value);
     if (name == "--kernel") return void(options.kernel = &find_kernel(value));
     if (name == "--problem") return void(options.problem = parse_problem(value));
     if (name == "--selection") return void(options.selection = parse_selection(value));
   }
+  if (flag == "--huge") return void(options.huge = true);
+  if (flag == "--under-sanitizer") return void(options.under_sanitizer = true);
+  if (flag == "--help") return void(options.help = true);
   throw std::invalid_argument("unknown flag " + std::string(flag) + "; --help lists them");
 }
 
@@ -41,24 +50,30 @@ void parse_flag(CheckOptions& options, std::string_view flag) {
 const char* const check_usage =
     "gemmwatch-check: launches every kernel on problems full of edges and judges each result.\n"
     "  --kernel=NAME                 this kernel only\n"
+    "What to check, by default a list of edges:\n"
     "  --problem=ID                  this problem only, such as bf16/nt/64x64x64/beta=1\n"
     "  --selection=smoke|pr|full     the problems of a sweep, as the benchmark selects them\n"
+    "  --huge                        more than 2^31 elements, more than 65535 tiles; GPU only\n"
+    "  --fuzz=N                      N random problems a kernel; a failure is shrunk\n"
+    "  --under-sanitizer             a short list, for compute-sanitizer (see scripts/sanitize)\n"
+    "How:\n"
     "  --device=auto|host|gpu        auto: the GPU if there is one\n"
-    "  --seed=N                      of the inputs; 1 if not given\n"
+    "  --regime=NAME                 inputs of this class only, such as wide_integer\n"
+    "  --seed=N                      of the inputs and of --fuzz; 1 if not given\n"
+    "  --launches=N                  equal launches, bit for bit, of each variant; 2 if not given\n"
+    "  --mask-dir=DIR                write there where in C a result is wrong, for `gemmwatch "
+    "wrong`\n"
     "and every flag of GoogleTest (--help shows them; --gtest_list_tests, --gtest_filter=...).\n"
     "Exit status: 0 all correct, 2 bad usage, 3 incorrect results, 4 nothing could be checked.\n";
 
 CheckOptions parse_check_options(int argc, const char* const* argv) {
   CheckOptions options;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--help") {
-      options.help = true;
-    } else {
-      parse_flag(options, argv[i]);
-    }
-  }
-  if (options.problem && options.selection)
-    throw std::invalid_argument("--problem and --selection exclude each other");
+  for (int i = 1; i < argc; ++i) parse_flag(options, argv[i]);
+  const int lists = options.problem.has_value() + options.selection.has_value() + options.huge +
+                    (options.fuzz > 0) + options.under_sanitizer;
+  if (lists > 1)
+    throw std::invalid_argument(
+        "--problem, --selection, --huge, --fuzz and --under-sanitizer exclude each other");
   // A host kernel is checked on the host, whatever else the machine has.
   if (options.kernel && options.kernel->arch == Arch::host) {
     if (options.need_gpu)

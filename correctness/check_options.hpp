@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "correctness/regime.hpp"
 #include "kernels/gemm.hpp"
 
 namespace gemm {
@@ -16,6 +17,12 @@ struct CheckOptions {
   const Kernel* kernel = nullptr;      ///< --kernel=NAME, else all
   std::optional<Problem> problem;      ///< --problem=ID
   std::optional<Selection> selection;  ///< --selection=smoke|pr|full
+  bool huge = false;                   ///< --huge
+  int fuzz = 0;                        ///< --fuzz=N
+  bool under_sanitizer = false;        ///< --under-sanitizer
+  std::optional<Regime> regime;        ///< --regime=NAME, else those of the list
+  int launches = 2;                    ///< --launches=N
+  std::string mask_dir;                ///< --mask-dir=DIR, else no masks are written
   bool help = false;                   ///< --help
 };
 

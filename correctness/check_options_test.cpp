@@ -26,6 +26,10 @@ TEST(CheckOptions, Defaults) {
   EXPECT_EQ(options.seed, 1u);
   EXPECT_EQ(options.kernel, nullptr);
   EXPECT_FALSE(options.problem || options.selection || options.help);
+  EXPECT_FALSE(options.regime || options.huge || options.under_sanitizer);
+  EXPECT_EQ(options.launches, 2);
+  EXPECT_EQ(options.fuzz, 0);
+  EXPECT_EQ(options.mask_dir, "");
 }
 
 TEST(CheckOptions, ReadsEveryFlag) {
@@ -38,6 +42,12 @@ TEST(CheckOptions, ReadsEveryFlag) {
   EXPECT_EQ(parse({"--selection=pr"}).selection, Selection::pr);
   EXPECT_FALSE(parse({"--device=host"}).want_gpu);
   EXPECT_TRUE(parse({"--device=gpu"}).need_gpu);
+  EXPECT_EQ(parse({"--regime=near_overflow"}).regime, Regime::near_overflow);
+  EXPECT_EQ(parse({"--launches=50"}).launches, 50);
+  EXPECT_EQ(parse({"--fuzz=1000"}).fuzz, 1000);
+  EXPECT_EQ(parse({"--mask-dir=masks"}).mask_dir, "masks");
+  EXPECT_TRUE(parse({"--huge"}).huge);
+  EXPECT_TRUE(parse({"--under-sanitizer"}).under_sanitizer);
 }
 
 TEST(CheckOptions, AHostKernelIsCheckedOnTheHost) {
@@ -59,6 +69,11 @@ TEST(CheckOptions, NamesTheFlagThatItCannotRead) {
   expect({"--seed="}, "--seed=");
   expect({"--problem=fp32/nn/1x1x1", "--selection=pr"}, "--selection");
   expect({"--kernel=cpu_naive", "--device=gpu"}, "cpu_naive");
+  expect({"--regime=sparse"}, "sparse");
+  expect({"--launches=0"}, "--launches=0");
+  expect({"--fuzz=-1"}, "--fuzz=-1");
+  expect({"--fuzz=10", "--huge"}, "--fuzz");
+  expect({"--under-sanitizer", "--selection=pr"}, "--under-sanitizer");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Tables {
   Sizes m, n, k;
   std::array<Padding, 3> padding;
 };
+constexpr std::array precisions{Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16};
 constexpr std::array layouts{Layout::nn, Layout::nt, Layout::tn, Layout::tt};
 constexpr std::array scalars{Scalars{1, 0}, Scalars{1, 1}, Scalars{2, -0.5}, Scalars{0, 1},
                              Scalars{0.5, 2}};
@@ -78,8 +79,7 @@ void add_list(std::vector<Problem>& problems, Precision precision, const Tables&
 std::vector<Problem> check_problems(Space space) {
   const bool host = space == Space::host;
   std::vector<Problem> problems;
-  for (const Precision precision :
-       {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16}) {
+  for (const Precision precision : precisions) {
     add_list(problems, precision, host ? host_edges : gpu_edges);
     add_list(problems, precision, host ? host_aligned : gpu_aligned);
   }
@@ -94,6 +94,36 @@ std::vector<Regime> check_regimes(std::size_t i) {
   regimes.push_back(pick(special, first));
   regimes.push_back(pick(special, first + apart));
   return regimes;
+}
+
+std::vector<Problem> scalar_problems() {
+  std::vector<Problem> problems;
+  for (const Precision precision : precisions)
+    for (const Scalars& given : {Scalars{0, 0}, Scalars{-1, 0}, Scalars{-1, 1}, Scalars{0.7, 0.3}})
+      problems.push_back({.shape = {40, 24, 65},
+                          .precision = precision,
+                          .layout = Layout::nt,
+                          .alpha = given.alpha,
+                          .beta = given.beta,
+                          .pad = {7, 7, 8}});
+  return problems;
+}
+
+std::vector<Problem> sanitizer_problems() {
+  std::vector<Problem> problems;
+  for (const Precision precision : precisions)
+    for (const Layout layout : layouts) {
+      const Problem odd{.shape = {131, 141, 67}, .precision = precision, .layout = layout};
+      const Problem aligned{.shape = {136, 264, 72},
+                            .precision = precision,
+                            .layout = layout,
+                            .batch = 2,
+                            .alpha = 2,
+                            .beta = -0.5,
+                            .pad = {8, 8, 8}};
+      problems.insert(problems.end(), {odd, aligned});
+    }
+  return problems;
 }
 
 }  // namespace gemm

@@ -19,4 +19,12 @@ std::vector<Problem> check_problems(Space space);
 /// turn, such that each meets every layout, pair of scalars, padding and batch in each precision.
 std::vector<Regime> check_regimes(std::size_t i);
 
+/// Scalars that the list above leaves out, to be met in every regime: neither operand read nor C
+/// (alpha = beta = 0), a negative alpha, and no powers of two.
+std::vector<Problem> scalar_problems();
+
+/// A few problems that end inside tiles, in every layout and precision, for a tool that slows a GPU
+/// down a hundredfold.
+std::vector<Problem> sanitizer_problems();
+
 }  // namespace gemm

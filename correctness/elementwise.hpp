@@ -104,6 +104,57 @@ struct JudgePadding {
   }
 };
 
+GEMM_HOST_DEVICE inline void add_one(unsigned& count) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(&count, 1u);
+#else
+  ++count;
+#endif
+}
+
+template <class F>
+struct MarkWrong {
+  Extent extent;
+  Judge<F> judge;
+  Cells cells;
+  unsigned* counts;
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const {
+    if (!judge(i).wrong) return;
+    const std::int64_t row = i / extent.columns, column = i % extent.columns;
+    add_one(counts[row / cells.rows * cells.across + column / cells.columns]);
+  }
+};
+
+template <class F>
+struct Differ {
+  const typename F::Bits *x, *y;
+
+  GEMM_HOST_DEVICE Judgement operator()(std::int64_t i) const { return {x[i] != y[i], 0.0f}; }
+};
+
+struct SetBands {
+  Bands bands;
+  unsigned char byte;
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const {
+    unsigned char* chunk = bands.begin[i / bands.chunks] + i % bands.chunks * Bands::chunk;
+    for (int at = 0; at < Bands::chunk; ++at) chunk[at] = byte;
+  }
+};
+
+struct JudgeBands {
+  Bands bands;
+  unsigned char byte;
+
+  GEMM_HOST_DEVICE Judgement operator()(std::int64_t i) const {
+    const unsigned char* chunk = bands.begin[i / bands.chunks] + i % bands.chunks * Bands::chunk;
+    unsigned changed = 0;
+    for (int at = 0; at < Bands::chunk; ++at) changed |= chunk[at] ^ byte;
+    return {changed != 0, 0.0f};
+  }
+};
+
 template <class Launcher>
 class ElementwiseEngine : public Engine {
  public:
@@ -154,6 +205,29 @@ class ElementwiseEngine : public Engine {
       return launcher_.tally(extent.rows * (extent.ld - extent.columns),
                              JudgePadding<F>{extent, bits<F>(c)});
     });
+  }
+
+  void mark_wrong(Precision precision, const Extent& extent, const void* c, const double* exact,
+                  const float* allowed, const Cells& cells, unsigned* counts) const override {
+    with_storage(precision, [&]<class F>(F) {
+      const Judge<F> judge{extent, bits<F>(c), exact, allowed};
+      launcher_.for_each(extent.rows * extent.columns, MarkWrong<F>{extent, judge, cells, counts});
+    });
+  }
+
+  Tally differences(Precision precision, std::int64_t count, const void* x,
+                    const void* y) const override {
+    return with_storage(precision, [&]<class F>(F) {
+      return launcher_.tally(count, Differ<F>{bits<F>(x), bits<F>(y)});
+    });
+  }
+
+  void set(const Bands& bands, unsigned char byte) const override {
+    launcher_.for_each(bands.count * bands.chunks, SetBands{bands, byte});
+  }
+
+  Tally count_changed(const Bands& bands, unsigned char byte) const override {
+    return launcher_.tally(bands.count * bands.chunks, JudgeBands{bands, byte});
   }
 
  private:

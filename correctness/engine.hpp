@@ -38,6 +38,21 @@ struct Tally {
   float worst_share = 0;
 };
 
+/// Equally long runs of memory, in chunks that are set and counted as a whole.
+struct Bands {
+  static constexpr int most = 8;
+  static constexpr std::int64_t chunk = 64;  // bytes
+  unsigned char* begin[most] = {};
+  std::int64_t chunks = 0;  ///< of each
+  int count = 0;
+};
+
+/// A picture of C in cells of some rows and columns; the last cells may be incomplete.
+struct Cells {
+  std::int64_t rows = 1, columns = 1;  ///< elements of C in a cell
+  std::int64_t across = 0;             ///< cells in a row of cells
+};
+
 /// Pointers are to memory of the engine's space. Work is ordered on the default stream.
 class Engine {
  public:
@@ -65,6 +80,17 @@ class Engine {
 
   /// Counts, as wrong, elements beyond the last column that no longer hold padding bits.
   virtual Tally judge_padding(Precision, const Extent&, const void* c) const = 0;
+
+  /// Adds to each cell the number of its wrong elements.
+  virtual void mark_wrong(Precision, const Extent&, const void* c, const double* exact,
+                          const float* allowed, const Cells&, unsigned* counts) const = 0;
+
+  /// Counts elements, padding included, that differ in a bit.
+  virtual Tally differences(Precision, std::int64_t count, const void* x, const void* y) const = 0;
+
+  virtual void set(const Bands&, unsigned char byte) const = 0;
+  /// Counts chunks that hold something else, in the order of the bands.
+  virtual Tally count_changed(const Bands&, unsigned char byte) const = 0;
 };
 
 /// Throws std::runtime_error for Space::gpu in a build without CUDA.

@@ -1,98 +1,165 @@
 #include "correctness/examine.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
-#include "correctness/expected.hpp"
+#include "correctness/engine.hpp"
+#include "correctness/guarded.hpp"
+#include "correctness/inputs.hpp"
+#include "correctness/load.hpp"
+#include "correctness/oracle.hpp"
 
 namespace gemm {
 namespace {
 
-constexpr std::size_t guard_bytes = 4096;
-constexpr unsigned char guard_byte = 0xff;
-constexpr std::uint16_t nan_payloads[] = {0x01, 0x2a};
+constexpr unsigned char nan_bytes = 0xff;
 
-using Bytes = std::vector<unsigned char>;
+/// What differs between one launch and the next, and must not matter.
+struct Surroundings {
+  unsigned char guard_byte;
+  std::uint16_t nan_payload;
+};
+constexpr Surroundings surroundings[] = {{nan_bytes, 0x01}, {0x00, 0x2a}};
 
-Bytes bytes_of(const Buffer& buffer) {
-  Bytes bytes(buffer.bytes());
-  copy(bytes.data(), Space::host, buffer.data(), buffer.space(), bytes.size());
-  return bytes;
+/// The workspace of the space, allocated once.
+const Guarded& workspace(Space space, bool bands) {
+  static const Guarded* lent[2][2] = {};
+  const Guarded*& chosen = lent[space == Space::gpu][bands];
+  if (!chosen) chosen = new Guarded(space, workspace_bytes, bands);
+  return *chosen;
 }
 
-/// C as a launch finds it, with a guard band behind it.
-Buffer guarded_c(const Problem& problem, const Inputs& inputs, std::uint16_t nan_payload) {
-  Buffer c(inputs.c.space(), inputs.c.bytes() + guard_bytes);
-  fill(c, guard_byte);
-  copy(c.data(), c.space(), inputs.c.data(), inputs.c.space(), inputs.c.bytes());
-  if (problem.beta == 0) poison(problem, c, nan_payload);
-  return c;
-}
-
-bool guard_changed(const Bytes& c) {
-  return std::any_of(c.end() - static_cast<std::ptrdiff_t>(guard_bytes), c.end(),
-                     [](unsigned char byte) { return byte != guard_byte; });
+std::string text(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.3g", value);
+  return digits;
 }
 
 /// The launches of one kernel on one problem, and what was wrong with them.
 class Examiner {
  public:
   Examiner(const Kernel& kernel, const Problem& problem, Regime regime, std::uint64_t seed,
-           const Buffer& workspace)
+           const ExamineOptions& options)
       : kernel_(kernel),
         problem_(problem),
-        inputs_(problem, regime, seed, space(kernel.arch)),
-        expected_(problem, inputs_),
-        workspace_(workspace) {}
+        options_(options),
+        space_(space(kernel.arch)),
+        inputs_(problem, regime, seed, space_),
+        expected_(options.watched ? Expected(problem, Inputs(problem, regime, seed, Space::host))
+                                  : Expected(problem, inputs_)),
+        workspace_(workspace(space_, !options.watched)),
+        a_(space_, inputs_.a.bytes(), !options.watched),
+        b_(space_, inputs_.b.bytes(), !options.watched),
+        c_(space_, inputs_.c.bytes(), !options.watched),
+        first_(space_, inputs_.c.bytes()),
+        guards_({{&a_, "A"}, {&b_, "B"}, {&c_, "C"}, {&workspace_, "the workspace"}}) {}
 
   Examination run() {
-    if (problem_.alpha == 0 || problem_.shape.k == 0) {
-      fill(inputs_.a, 0xff);
-      fill(inputs_.b, 0xff);
+    if (!has_product()) {
+      fill(inputs_.a, nan_bytes);
+      fill(inputs_.b, nan_bytes);
     }
-    const Bytes a = bytes_of(inputs_.a), b = bytes_of(inputs_.b);
+    put(inputs_.a, a_);
+    put(inputs_.b, b_);
     const int variants = kernel_.variants ? kernel_.variants(problem_) : 1;
     for (int variant = 0; variant < variants; ++variant) {
       prefix_ = kernel_.variants ? "variant " + std::to_string(variant) + ": " : "";
-      launch_twice(variant);
+      if (!options_.watched) soil_workspace();
+      for (int i = 0; i < options_.launches; ++i) launch(variant, i);
     }
     prefix_.clear();
-    if (bytes_of(inputs_.a) != a) fail(checks::inputs, "A changed");
-    if (bytes_of(inputs_.b) != b) fail(checks::inputs, "B changed");
+    if (differ(inputs_.a, a_)) fail(checks::inputs, "A changed");
+    if (differ(inputs_.b, b_)) fail(checks::inputs, "B changed");
     return std::move(examination_);
   }
 
  private:
-  void launch_twice(int variant) {
-    Bytes first;
-    for (const std::uint16_t payload : nan_payloads) {
-      Bytes result = launch(variant, payload);
-      if (first.empty()) {
-        first = std::move(result);
-      } else if (first != result) {
-        fail(checks::repeat, "a second launch on the same inputs gave other bits");
-      }
+  bool has_product() const { return problem_.alpha != 0 && problem_.shape.k > 0; }
+
+  void put(const Buffer& from, const Guarded& to) const {
+    copy(to.data(), space_, from.data(), space_, from.bytes());
+  }
+
+  bool differ(const Buffer& x, const Guarded& y) const {
+    const auto count = static_cast<std::int64_t>(x.bytes() / element_bytes(problem_.precision));
+    return engine(space_).differences(problem_.precision, count, x.data(), y.data()).wrong > 0;
+  }
+
+  /// Kernels use the workspace from its beginning; all of it would take longer than the launch.
+  void soil_workspace() const {
+    const Bands beginning{.begin = {static_cast<unsigned char*>(workspace_.data())},
+                          .chunks = (std::int64_t{1} << 20) / Bands::chunk,
+                          .count = 1};
+    engine(space_).set(beginning, nan_bytes);
+  }
+
+  /// C as the launch finds it.
+  void prepare(const Surroundings& around) const {
+    guards_.set(around.guard_byte);
+    const bool unspecified = problem_.beta == 0 && problem_.pad.c == 0;
+    if (options_.watched && unspecified) return;
+    put(inputs_.c, c_);
+    if (problem_.beta == 0) poison(problem_, c_.data(), space_, around.nan_payload);
+  }
+
+  void launch(int variant, int number) {
+    const Surroundings& around = surroundings[number % 2];
+    prepare(around);
+    synchronize(space_);
+    Operands operands{.a = a_.data(),
+                      .b = b_.data(),
+                      .c = c_.data(),
+                      .workspace = workspace_.data(),
+                      .variant = variant};
+    if (number > 0) {
+      operands.stream = load(space_).stream();
+      load(space_).begin();
+    }
+    kernel_.launch(problem_, operands);
+    synchronize(space_);
+
+    if (number < 2 || !kernel_.deterministic) judge();
+    if (const std::string changed = guards_.changed(around.guard_byte); !changed.empty())
+      fail(checks::memory, changed);
+    if (number == 0) {
+      copy(first_.data(), space_, c_.data(), space_, first_.bytes());
+    } else if (kernel_.deterministic && differ(first_, c_)) {
+      fail(checks::repeat, "launch " + std::to_string(number + 1) +
+                               " on the same inputs gave other bits than the first");
     }
   }
 
-  /// One launch and what its result is worth by itself.
-  Bytes launch(int variant, std::uint16_t nan_payload) {
-    const Buffer c = guarded_c(problem_, inputs_, nan_payload);
-    kernel_.launch(problem_, {.a = inputs_.a.data(),
-                              .b = inputs_.b.data(),
-                              .c = c.data(),
-                              .workspace = workspace_.data(),
-                              .variant = variant});
-    synchronize(c.space());
+  /// Empty if C is there already.
+  Buffer c_where_the_oracle_is() const {
+    if (expected_.space() == space_) return {};
+    Buffer c(expected_.space(), c_.bytes());
+    copy(c.data(), c.space(), c_.data(), space_, c.bytes());
+    return c;
+  }
 
+  void judge() {
+    const Buffer elsewhere = c_where_the_oracle_is();
+    const void* c = elsewhere.bytes() > 0 ? elsewhere.data() : c_.data();
     const Findings findings = expected_.compare(c);
     examination_.worst_share_of_bound =
         std::max(examination_.worst_share_of_bound, findings.worst_share_of_bound);
-    if (!findings.passed())
-      fail(findings.wrong > 0 ? checks::result : checks::padding, findings.message(problem_));
-    Bytes bytes = bytes_of(c);
-    if (guard_changed(bytes)) fail(checks::memory, "bytes behind the end of C changed");
-    return bytes;
+    if (findings.passed()) return;
+    fail(findings.wrong > 0 ? checks::result : checks::padding,
+         findings.message(problem_) + in_units_of_the_bound(findings));
+    if (findings.first && !examination_.mask)
+      examination_.mask = expected_.mask(c, findings.first->batch);
+  }
+
+  /// The first wrong element's deviation beside that of FP32's unit roundoff in each product.
+  std::string in_units_of_the_bound(const Findings& findings) const {
+    if (!findings.first || !has_product()) return {};
+    const auto& [batch, row, column, got, exact, low, high] = *findings.first;
+    const double sum = absolute_sum(problem_, inputs_, batch, row, column);
+    const double unit = std::abs(problem_.alpha) * 0x1p-24 * sum, off = std::abs(got - exact);
+    if (!std::isfinite(off) || !(unit > 0)) return {};
+    return "; off by " + text(off) + " = " + text(off / unit) + " |alpha| u S, S = " + text(sum);
   }
 
   void fail(std::string_view check, const std::string& message) {
@@ -101,9 +168,14 @@ class Examiner {
 
   const Kernel& kernel_;
   const Problem& problem_;
-  Inputs inputs_;
+  const ExamineOptions& options_;
+  Space space_;
+  Inputs inputs_;  ///< as drawn; the kernel works on copies
   Expected expected_;
-  const Buffer& workspace_;
+  const Guarded& workspace_;
+  Guarded a_, b_, c_;
+  Buffer first_;  ///< the first launch's C
+  Guards guards_;
   std::string prefix_;  ///< names the variant, where there are several
   Examination examination_;
 };
@@ -111,11 +183,11 @@ class Examiner {
 }  // namespace
 
 Examination examine(const Kernel& kernel, const Problem& problem, Regime regime, std::uint64_t seed,
-                    const Buffer& workspace) {
+                    const ExamineOptions& options) {
   try {
-    return Examiner(kernel, problem, regime, seed, workspace).run();
+    return Examiner(kernel, problem, regime, seed, options).run();
   } catch (const std::runtime_error& error) {
-    return {.failures = {{checks::launch, error.what()}}};
+    return {.failures = {{checks::launch, error.what()}}, .mask = {}};
   }
 }
 

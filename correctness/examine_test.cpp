@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "correctness/test_kernel.hpp"
 
 namespace gemm {
 namespace {
@@ -14,6 +18,7 @@ namespace {
 using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -34,11 +39,10 @@ Kernel kernel(void (*launch)(const Problem&, const Operands&)) {
 }
 
 /// "<check>: <message>" of each failure.
-std::vector<std::string> failures(const Kernel& subject, const Problem& on = problem) {
-  static const Buffer workspace(Space::host, workspace_bytes);
+std::vector<std::string> failures(const Kernel& subject, const Problem& on = problem,
+                                  const ExamineOptions& options = {}) {
   std::vector<std::string> lines;
-  for (const auto& [check, message] :
-       examine(subject, on, Regime::symmetric, 1, workspace).failures)
+  for (const auto& [check, message] : examine(subject, on, Regime::symmetric, 1, options).failures)
     lines.push_back(std::string(check) + ": " + message);
   return lines;
 }
@@ -74,9 +78,8 @@ TEST(Examine, SeesALaunchThatFails) {
 }
 
 TEST(Examine, TellsHowMuchOfTheBoundWasUsed) {
-  static const Buffer workspace(Space::host, workspace_bytes);
   const auto worst = [](void (*launch)(const Problem&, const Operands&)) {
-    return examine(kernel(launch), problem, Regime::symmetric, 1, workspace).worst_share_of_bound;
+    return examine(kernel(launch), problem, Regime::symmetric, 1).worst_share_of_bound;
   };
   EXPECT_GT(worst(sound), 0);
   EXPECT_LT(worst(sound), 1);
@@ -100,12 +103,50 @@ TEST(Examine, SeesAChangedInput) {
               Contains("inputs: A changed"));
 }
 
-TEST(Examine, SeesAWriteBehindC) {
+char* bytes_at(const void* operand) { return static_cast<char*>(const_cast<void*>(operand)); }
+
+// A sound kernel that then writes one byte, put where `where` says.
+template <class Where>
+void expect_seen(const char* message, Where) {
   EXPECT_THAT(failures(kernel([](const Problem& subject, const Operands& operands) {
                 sound(subject, operands);
-                static_cast<float*>(operands.c)[90] = 0;
+                *Where()(operands) = 0x55;
               })),
-              ElementsAre(StartsWith("memory:"), StartsWith("memory:")));
+              ElementsAre(HasSubstr(message), HasSubstr(message)));
+}
+
+TEST(Examine, SeesAWriteAroundAnyOperand) {
+  constexpr int of_a = 9 * 11 * 4, of_b = 11 * 10 * 4, of_c = 9 * 10 * 4;  // bytes
+  using O = const Operands&;
+  expect_seen("behind A", [](O o) { return bytes_at(o.a) + of_a; });
+  expect_seen("before A", [](O o) { return bytes_at(o.a) - 1; });
+  expect_seen("behind B", [](O o) { return bytes_at(o.b) + of_b + 4095; });
+  expect_seen("before B", [](O o) { return bytes_at(o.b) - 4096; });
+  expect_seen("behind C", [](O o) { return bytes_at(o.c) + of_c; });
+  expect_seen("before C", [](O o) { return bytes_at(o.c) - 1; });
+  expect_seen("behind the workspace", [](O o) { return bytes_at(o.workspace) + workspace_bytes; });
+  expect_seen("before the workspace", [](O o) { return bytes_at(o.workspace) - 1; });
+}
+
+// An element behind A enters the sum with a weight that keeps the result within the bound: the
+// guard band holds NaN at one launch and zero at the next.
+TEST(Examine, SeesAReadAroundAnOperand) {
+  EXPECT_THAT(failures(kernel([](const Problem& subject, const Operands& operands) {
+                sound(subject, operands);
+                const float behind = static_cast<const float*>(operands.a)[9 * 11];
+                static_cast<float*>(operands.c)[0] += 0 * behind;
+              })),
+              ElementsAre(StartsWith("result: 1 of 90"), StartsWith("repeat:")));
+}
+
+TEST(Examine, SeesAWorkspaceThatIsTakenForZero) {
+  EXPECT_THAT(failures(kernel([](const Problem& subject, const Operands& operands) {
+                sound(subject, operands);
+                auto& partial_sum = static_cast<float*>(operands.workspace)[1000];
+                static_cast<float*>(operands.c)[0] += partial_sum;
+                partial_sum = 0;
+              })),
+              ElementsAre(StartsWith("result: 1 of 90"), StartsWith("repeat:")));
 }
 
 // Correct both times, as any rounding within the bound is, but not the same.
@@ -117,6 +158,87 @@ TEST(Examine, SeesLaunchesThatDiffer) {
                 bits[5] += static_cast<std::uint32_t>(launches++ % 2);
               })),
               ElementsAre(StartsWith("repeat:")));
+}
+
+TEST(Examine, RepeatsAsOftenAsAskedFor) {
+  static int launches = 0;
+  const auto differs_at_last = [](const Problem& subject, const Operands& operands) {
+    sound(subject, operands);
+    if (++launches == 50) static_cast<std::uint32_t*>(operands.c)[5] += 1;
+  };
+  EXPECT_THAT(failures(kernel(differs_at_last), problem, {.launches = 50}),
+              ElementsAre(StartsWith("repeat: launch 50 ")));
+  EXPECT_EQ(launches, 50);
+}
+
+// One unit in the last place from launch to launch is within the bound; nonsense is not.
+TEST(Examine, ChecksEachLaunchOfAKernelThatDeclaresItselfNotDeterministic) {
+  static int launches;
+  Kernel changing = kernel([](const Problem& subject, const Operands& operands) {
+    sound(subject, operands);
+    static_cast<std::uint32_t*>(operands.c)[5] += static_cast<std::uint32_t>(launches++ % 2);
+  });
+  changing.deterministic = false;
+  EXPECT_THAT(failures(changing, problem, {.launches = 7}), IsEmpty());
+
+  Kernel wrong_at_last = kernel([](const Problem& subject, const Operands& operands) {
+    sound(subject, operands);
+    if (++launches == 7) static_cast<float*>(operands.c)[5] += 1;
+  });
+  wrong_at_last.deterministic = false;
+  launches = 0;
+  EXPECT_THAT(failures(wrong_at_last, problem, {.launches = 7}),
+              ElementsAre(StartsWith("result: 1 of 90 elements wrong")));
+}
+
+// Under a tool of its own the memory holds what the kernel put there, and nothing else is there.
+TEST(Examine, LeavesUnspecifiedMemoryAloneUnderATool) {
+  const ExamineOptions watched{.launches = 1, .watched = true};
+  EXPECT_THAT(failures(kernel(sound), problem, watched), IsEmpty());
+  EXPECT_THAT(failures(kernel([](const Problem& subject, const Operands& operands) {
+                         sound(subject, operands);
+                         static_cast<float*>(operands.c)[7] += 1;
+                       }),
+                       problem, watched),
+              ElementsAre(StartsWith("result: 1 of 90 elements wrong")));
+}
+
+TEST(Examine, SaysHowFarTheElementIsOffInUnitsOfTheBound) {
+  const Kernel off_by_one = kernel([](const Problem& subject, const Operands& operands) {
+    sound(subject, operands);
+    static_cast<float*>(operands.c)[7] += 1;
+  });
+  // S is that of row 0, column 7.
+  const Inputs inputs(problem, Regime::symmetric, 1, Space::host);
+  const test::Values values(problem, inputs);
+  double sum = 0;
+  for (int p = 0; p < 11; ++p) sum += std::abs(double{values.a(0, 0, p)} * values.b(0, p, 7));
+  char expected[100];
+  std::snprintf(expected, sizeof expected, "off by 1 = %.3g |alpha| u S, S = %.3g",
+                std::ldexp(1 / sum, 24), sum);
+  EXPECT_THAT(failures(off_by_one), Each(HasSubstr(expected)));
+}
+
+TEST(Examine, ShowsWhereTheWrongElementsAre) {
+  const Kernel tile_wrong = kernel([](const Problem& subject, const Operands& operands) {
+    sound(subject, operands);
+    const std::int64_t matrix = subject.shape.m * subject.shape.n;
+    for (int row = 600; row < 603; ++row)
+      static_cast<float*>(operands.c)[matrix + row * subject.shape.n + 2] = 100;
+  });
+  const Problem tall{.shape = {1025, 5, 3}, .batch = 2};
+  const Examination found = examine(tile_wrong, tall, Regime::symmetric, 1);
+  ASSERT_TRUE(found.mask);
+  EXPECT_EQ(found.mask->batch, 1);
+  EXPECT_EQ(found.mask->rows, 1025);
+  EXPECT_EQ(found.mask->cell_rows, 3);  // at most 512 cells
+  EXPECT_EQ(found.mask->cell_columns, 1);
+  ASSERT_EQ(found.mask->wrong.size(), 342u);
+  ASSERT_EQ(found.mask->wrong.front().size(), 5u);
+  for (std::size_t row = 0; row < 342; ++row)
+    for (std::size_t column = 0; column < 5; ++column)
+      EXPECT_EQ(found.mask->wrong[row][column], row == 200 && column == 2 ? 3u : 0u);
+  EXPECT_FALSE(examine(kernel(sound), problem, Regime::symmetric, 1).mask);
 }
 
 TEST(Examine, SeesCReadWhereBetaIsZero) {

@@ -1,5 +1,6 @@
 #include "correctness/expected.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -20,11 +21,14 @@ Extent all_of_c(const Problem& problem) {
 }
 
 template <class T>
-T fetch(const Buffer& buffer, std::int64_t index) {
+T fetch(Space space, const void* array, std::int64_t index) {
   T value;
-  copy(&value, Space::host, static_cast<const T*>(buffer.data()) + index, buffer.space(),
-       sizeof value);
+  copy(&value, Space::host, static_cast<const T*>(array) + index, space, sizeof value);
   return value;
+}
+
+std::int64_t divided_up(std::int64_t count, std::int64_t parts) {
+  return std::max<std::int64_t>((count + parts - 1) / parts, 1);
 }
 
 std::string text(double value) {
@@ -49,12 +53,16 @@ Findings Expected::compare(const Buffer& c) const {
     throw std::invalid_argument("Expected::compare: C is not a result of " + problem_.id() +
                                 " in the space of its inputs");
 
-  const Engine& judge = engine(c.space());
+  return compare(c.data());
+}
+
+Findings Expected::compare(const void* c) const {
+  const Engine& judge = engine(exact_.space());
   const Extent extent = all_of_c(problem_);
   const Tally tally =
-      judge.judge(problem_.precision, extent, c.data(), static_cast<const double*>(exact_.data()),
+      judge.judge(problem_.precision, extent, c, static_cast<const double*>(exact_.data()),
                   static_cast<const float*>(allowed_.data()));
-  const Tally padding = judge.judge_padding(problem_.precision, extent, c.data());
+  const Tally padding = judge.judge_padding(problem_.precision, extent, c);
   Findings findings;
   findings.wrong = static_cast<std::int64_t>(tally.wrong);
   findings.padding_touched = static_cast<std::int64_t>(padding.wrong);
@@ -63,12 +71,44 @@ Findings Expected::compare(const Buffer& c) const {
   return findings;
 }
 
-WrongElement Expected::describe(const Buffer& c, std::int64_t index) const {
+Mask Expected::mask(const void* c, std::int64_t batch) const {
+  constexpr std::int64_t most_cells = 512;  // in either direction
+  const auto [m, n, k] = problem_.shape;
+  Mask mask{.batch = batch,
+            .rows = m,
+            .columns = n,
+            .cell_rows = divided_up(m, most_cells),
+            .cell_columns = divided_up(n, most_cells),
+            .wrong = {}};
+  const std::int64_t down = divided_up(m, mask.cell_rows),
+                     across = divided_up(n, mask.cell_columns);
+  const Space space = exact_.space();
+  const Buffer counts(space, static_cast<std::size_t>(down * across) * sizeof(unsigned));
+  fill(counts, 0);
+  const auto* matrix =
+      static_cast<const char*>(c) +
+      static_cast<std::size_t>(batch * problem_.c_stride()) * element_bytes(problem_.precision);
+  engine(space).mark_wrong(problem_.precision, {m, n, problem_.ldc()}, matrix,
+                           static_cast<const double*>(exact_.data()) + batch * m * n,
+                           static_cast<const float*>(allowed_.data()) + batch * m * n,
+                           {mask.cell_rows, mask.cell_columns, across},
+                           static_cast<unsigned*>(counts.data()));
+  for (std::int64_t row = 0; row < down; ++row) {
+    mask.wrong.emplace_back(static_cast<std::size_t>(across));
+    copy(mask.wrong.back().data(), Space::host,
+         static_cast<const unsigned*>(counts.data()) + row * across, space,
+         mask.wrong.back().size() * sizeof(unsigned));
+  }
+  return mask;
+}
+
+WrongElement Expected::describe(const void* c, std::int64_t index) const {
   const std::int64_t n = problem_.shape.n, row = index / n, column = index % n;
-  const auto exact = fetch<double>(exact_, index);
-  const auto allowed = fetch<float>(allowed_, index);
+  const Space space = exact_.space();
+  const auto exact = fetch<double>(space, exact_.data(), index);
+  const auto allowed = fetch<float>(space, allowed_.data(), index);
   return with_storage(problem_.precision, [&]<class F>(F) {
-    const auto stored = fetch<typename F::Bits>(c, row * problem_.ldc() + column);
+    const auto stored = fetch<typename F::Bits>(space, c, row * problem_.ldc() + column);
     const Interval accepted = interval<F>(exact, allowed);
     return WrongElement{.batch = row / problem_.shape.m,
                         .row = row % problem_.shape.m,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "correctness/inputs.hpp"
 #include "correctness/memory.hpp"
@@ -32,6 +33,14 @@ struct Findings {
   std::string message(const Problem& problem) const;
 };
 
+/// Where wrong elements lie: C in cells, few enough for a picture, with the number of wrong
+/// elements of each.
+struct Mask {
+  std::int64_t batch, rows, columns;         ///< the matrix of the batch and its size
+  std::int64_t cell_rows, cell_columns;      ///< size of a cell; those at the edges may be smaller
+  std::vector<std::vector<unsigned>> wrong;  ///< by row of cells
+};
+
 /// The FP64 result of a problem on given inputs and what is allowed around it. Computed once, in
 /// the space of the inputs, and compared with as many results as wanted. The inputs are read during
 /// construction only. Not for two threads at a time.
@@ -39,14 +48,21 @@ class Expected {
  public:
   Expected(const Problem& problem, const Inputs& inputs);
 
+  Space space() const { return exact_.space(); }
+
   /// Compares a whole C (all batches, leading dimension included) in the inputs' space. Elements
   /// beyond column n must still hold Inputs' padding, which is also what fill(c, 0xff) leaves. On a
   /// GPU the caller has waited for the kernel. Throws std::invalid_argument if C is elsewhere or
   /// too small.
   Findings compare(const Buffer& c) const;
+  /// The same where the caller answers for the space and the size.
+  Findings compare(const void* c) const;
+
+  /// Where in one matrix of the batch the wrong elements lie.
+  Mask mask(const void* c, std::int64_t batch) const;
 
  private:
-  WrongElement describe(const Buffer& c, std::int64_t index) const;
+  WrongElement describe(const void* c, std::int64_t index) const;
 
   Problem problem_;
   Buffer exact_;    ///< double, packed batch x m x n: alpha A B + beta C0
@@ -56,8 +72,10 @@ class Expected {
 // The bound: T = |alpha| u f(k) S + e (|alpha A B| + |beta C0|) + d, where S = 1.02 |A||B|.
 // bound.cpp is the one table of the project's tolerances.
 
-/// u f(k): the accumulator's rounding.
+/// u f(k): the accumulator's rounding, alpha and beta being powers of two.
 double bound_coefficient(Precision, Regime, std::int64_t k);
+/// The same for the problem's alpha and beta.
+double bound_coefficient(const Problem&, Regime);
 
 /// e: the roundings of alpha A B + beta C0, 4 2^-24, or 0 where all of them are exact.
 double epilogue_coefficient(const Problem&, Regime);

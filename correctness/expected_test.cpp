@@ -61,6 +61,23 @@ TEST(Bound, TheEpilogueIsExactWhereItsNumbersAre) {
   EXPECT_EQ(epilogue_coefficient(overwriting, Regime::symmetric), four_roundings);
 }
 
+// Partial sums that are scaled, or added to beta C0, by no power of two are integers no more.
+TEST(Bound, IntegersAreExactOnlyWithPowersOfTwo) {
+  const double as_any_other = bound_coefficient(Precision::fp32, Regime::symmetric, 100);
+  Problem problem{.shape = {1, 1, 100}, .alpha = 0.25, .beta = -2};
+  for (const Regime regime : exact_regimes) EXPECT_EQ(bound_coefficient(problem, regime), 0);
+  for (const auto& [alpha, beta] : {std::pair{-1.3, 1.0}, {1.0, 0.3}}) {
+    problem.alpha = alpha;
+    problem.beta = beta;
+    for (const Regime regime : {Regime::wide_integer, Regime::signed_zero, Regime::sparse_integer})
+      EXPECT_EQ(bound_coefficient(problem, regime), as_any_other);
+    for (const Regime regime : {Regime::one_hot, Regime::permutation})
+      EXPECT_EQ(bound_coefficient(problem, regime), 0) << "a single product";
+    EXPECT_EQ(bound_coefficient(problem, Regime::positive),
+              bound_coefficient(Precision::fp32, Regime::positive, 100));
+  }
+}
+
 // Where FP32 is subnormal, each of k sums and four roundings may lose a smallest number.
 TEST(Bound, UnderflowIsAllowedForWhereItHappens) {
   const Problem problem{.shape = {1, 1, 100}, .alpha = -2};
@@ -91,8 +108,7 @@ Element reference(const Problem& problem, const Inputs& inputs, const Values& va
   product *= problem.alpha;
   const long double carried =
       problem.beta == 0 ? 0 : problem.beta * static_cast<long double>(values.c(batch, row, column));
-  const long double coefficient =
-      bound_coefficient(problem.precision, inputs.regime, problem.shape.k);
+  const long double coefficient = bound_coefficient(problem, inputs.regime);
   long double allowed = std::abs(problem.alpha) * coefficient * 1.02L * sum;
   allowed += epilogue_coefficient(problem, inputs.regime) * (std::abs(product) + std::abs(carried));
   allowed += underflow_allowance(problem, inputs.regime);

@@ -71,8 +71,8 @@ TEST_F(Gpu, DrawsAndPoisonsTheHostsBits) {
       EXPECT_EQ(bytes_of(gpu.a), bytes_of(host.a)) << problem.id() << ' ' << name(regime);
       EXPECT_EQ(bytes_of(gpu.b), bytes_of(host.b)) << problem.id() << ' ' << name(regime);
       EXPECT_EQ(bytes_of(gpu.c), bytes_of(host.c)) << problem.id() << ' ' << name(regime);
-      poison(problem, host.c, 0x2a);
-      poison(problem, gpu.c, 0x2a);
+      poison(problem, host.c.data(), Space::host, 0x2a);
+      poison(problem, gpu.c.data(), Space::gpu, 0x2a);
       EXPECT_EQ(bytes_of(gpu.c), bytes_of(host.c)) << problem.id() << ", poisoned";
     }
   }

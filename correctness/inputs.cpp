@@ -31,9 +31,9 @@ Inputs::Inputs(const Problem& problem, Regime regime, std::uint64_t seed, Space 
   synchronize(space);
 }
 
-void poison(const Problem& problem, const Buffer& c, std::uint16_t payload) {
+void poison(const Problem& problem, void* c, Space space, std::uint16_t payload) {
   const Extent extent = stored(problem.batch, problem.shape.m, problem.ldc(), problem.pad.c);
-  engine(c.space()).poison(problem.precision, extent, payload, c.data());
+  engine(space).poison(problem.precision, extent, payload, c);
 }
 
 }  // namespace gemm

@@ -22,6 +22,6 @@ struct Inputs {
 
 /// Sets the elements of C, not its padding, to a quiet NaN whose low mantissa bits are `payload`
 /// (at most 0x3f): what C holds before a launch with beta = 0. Ordered as fill() is.
-void poison(const Problem& problem, const Buffer& c, std::uint16_t payload);
+void poison(const Problem& problem, void* c, Space space, std::uint16_t payload);
 
 }  // namespace gemm

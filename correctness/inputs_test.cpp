@@ -110,7 +110,7 @@ TEST(Inputs, ValuesAreThoseOfTheStorageType) {
 TEST(Inputs, PoisonReplacesTheElementsOnly) {
   const Problem problem{.shape = {3, 4, 1}, .precision = Precision::fp16, .pad = {0, 0, 2}};
   const Inputs inputs(problem, Regime::symmetric, 1, Space::host);
-  poison(problem, inputs.c, 0x2a);
+  poison(problem, inputs.c.data(), Space::host, 0x2a);
   const auto* stored = static_cast<const std::uint16_t*>(inputs.c.data());
   for (int i = 0; i < 3 * 6; ++i) EXPECT_EQ(stored[i], i % 6 < 4 ? 0x7e2a : 0xffff) << i;
 }

@@ -36,7 +36,7 @@ double* at_least(Buffer& buffer, Space space, std::int64_t elements) {
 
 BoundTerms bound_terms(const Problem& problem, Regime regime) {
   constexpr double slack_on_sum = 1.02;
-  const double coefficient = bound_coefficient(problem.precision, regime, problem.shape.k);
+  const double coefficient = bound_coefficient(problem, regime);
   const bool has_product = problem.alpha != 0 && problem.shape.k > 0;
   return {.alpha = problem.alpha,
           .beta = problem.beta,
@@ -76,6 +76,14 @@ class Oracle {
       engine_.bound(problem_.precision, {rows, n, problem_.ldc()}, terms, sum,
                     offset(c0_, row * problem_.ldc()), exact + row * n, allowed + row * n);
     });
+  }
+
+  /// One row of |A||B|.
+  const double* absolute_row(std::int64_t row) {
+    double* sum = at_least(scratch(space_).sum, space_, problem_.shape.n);
+    upcast_b(true);
+    multiply(row, 1, true, sum);
+    return sum;
   }
 
  private:
@@ -125,6 +133,14 @@ void solve(const Problem& problem, const Inputs& inputs, double* exact, float* a
   for (std::int64_t i = 0; i < problem.batch; ++i)
     Oracle(problem, inputs, i).run(terms, exact + i * product, allowed + i * product);
   synchronize(inputs.a.space());
+}
+
+double absolute_sum(const Problem& problem, const Inputs& inputs, std::int64_t batch,
+                    std::int64_t row, std::int64_t column) {
+  double sum = 0;
+  copy(&sum, Space::host, Oracle(problem, inputs, batch).absolute_row(row) + column,
+       inputs.a.space(), sizeof sum);
+  return sum;
 }
 
 }  // namespace gemm

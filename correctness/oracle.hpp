@@ -11,4 +11,8 @@ namespace gemm {
 /// on any stream.
 void solve(const Problem& problem, const Inputs& inputs, double* exact, float* allowed);
 
+/// (|A||B|) of one element, for a message. k must not be 0.
+double absolute_sum(const Problem& problem, const Inputs& inputs, std::int64_t batch,
+                    std::int64_t row, std::int64_t column);
+
 }  // namespace gemm
