@@ -77,17 +77,15 @@ configure() {
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
   fi
   # Ninja itself reconfigures when a CMakeLists.txt changes, but does not know of the presets.
-  if [[ ! $root/build/$1/build.ninja -nt $root/CMakePresets.json ]]; then
-    (cd "$root" && quietly cmake --preset "$1")
-  fi
+  if [[ $root/build/$1/build.ninja -nt $root/CMakePresets.json ]]; then return; fi
+  (cd "$root" && quietly cmake --preset "$1") ||
+    die "cmake cannot configure build/$1; its output is above"
 }
 
 build() {
+  local show=quietly
+  if [[ -t 1 ]]; then show=; fi # a terminal sees ninja's progress
   say "building build/$1"
   configure "$1"
-  if [[ -t 1 ]]; then
-    (cd "$root" && cmake --build --preset "$1")
-  else
-    (cd "$root" && quietly cmake --build --preset "$1")
-  fi
+  (cd "$root" && $show cmake --build --preset "$1") || die "the build failed; its output is above"
 }

@@ -67,6 +67,14 @@ def test_the_judges_code_is_the_answer_and_the_report_is_drawn_all_the_same(
     assert bare.calls()[-1] == f"gemmwatch scoreboard {out}/run.json"
 
 
+def test_a_build_that_fails_is_no_regression(bare: Machine, script: Path, out: Path) -> None:
+    bare.script("cmake", 'echo "error: no such operator"; exit 1')
+    done = bare.run(script, "smoke", "--out", out)
+    assert done.returncode == 2
+    assert "no such operator" in done.stderr
+    assert bare.calls() == []
+
+
 def test_incorrect_results_are_never_measured(bare: Machine, script: Path, out: Path) -> None:
     stand_in_for_check(bare, script.parents[1], 'echo "[  FAILED  ] tiled/fp32"; exit 1')
     done = bare.run(script, "smoke", "--out", out)
