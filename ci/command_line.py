@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -47,3 +49,26 @@ def run_command(
 def _complain(message: str, code: Exit) -> int:
     print(f"gemmwatch: error: {message}", file=sys.stderr)
     return code
+
+
+def positive_whole(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def positive_number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def slowdown(text: str) -> str:
+    """KERNEL:PCT without its percent sign."""
+    if not re.fullmatch(r"[^:/]+:\d+(\.\d+)?%?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} does not look like tiled:5")
+    return text.removesuffix("%")

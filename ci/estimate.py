@@ -36,8 +36,15 @@ class Estimate:
         """One-sided p of the hypothesis "the true effect is at least bound"."""
         return _student_upper_tail(self.df, bound - self.effect, self.standard_error)
 
-    def margin(self, alpha: float) -> float:
-        """Distance from the effect to its one-sided bound at level alpha."""
+    def low(self, alpha: float) -> float:
+        """The one-sided lower bound at level alpha."""
+        return self.effect - self._margin(alpha)
+
+    def high(self, alpha: float) -> float:
+        """The one-sided upper bound at level alpha."""
+        return self.effect + self._margin(alpha)
+
+    def _margin(self, alpha: float) -> float:
         return _student_quantile(self.df, 1.0 - alpha) * self.standard_error
 
 

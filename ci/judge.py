@@ -5,23 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ci.broken import broken_points
+from ci.confirm import settled
+from ci.hypotheses import family_hypotheses, point_hypotheses
 from ci.policy import Policy
 from ci.records import Outcome, Samples
-from ci.screen import family_hypotheses, point_hypotheses, screen
+from ci.screen import screen
 from ci.validity import disturbances
-from ci.verdicts import Judgement, PointVerdict, Verdict
-
-_BROKEN = {
-    Outcome.incorrect: Verdict.incorrect,
-    Outcome.failed: Verdict.failed,
-    Outcome.timed_out: Verdict.timed_out,
-}
+from ci.verdicts import Confirmation, Judgement, PointVerdict, Verdict
 
 
-def judge(base: Samples, head: Samples, policy: Policy, strict: bool = False) -> Judgement:
-    """Judges head against a stored base. strict: a point that stays undecided is a doubt."""
+def judge(
+    base: Samples,
+    head: Samples,
+    policy: Policy,
+    strict: bool = False,
+    confirmation: Confirmation | None = None,
+) -> Judgement:
+    """Judges head against a stored base; what was confirmed by pairs replaces what the base says.
+
+    strict: a point that stays undecided is a doubt.
+    """
     differences = _differences(base, head)
-    broken = [_broken(point, base, head) for point, o in head.outcomes.items() if o in _BROKEN]
+    broken = broken_points(base, head)
     families: list[PointVerdict] = []
     if differences:
         doubts = [_new_baseline_needed(differences, head)]
@@ -30,10 +36,11 @@ def judge(base: Samples, head: Samples, policy: Policy, strict: bool = False) ->
         doubts = disturbances(head, policy)
         compared, families = _compare(base, head, policy, invalid=bool(doubts))
         others = [*compared, *_missing(base, head), *_new(base, head)]
-        if not any(point.comparison for point in compared):
-            doubts.append(_nothing_compared(base, head))
-        elif all(point.verdict is Verdict.inconclusive for point in compared):
-            doubts.append("not one point could be decided: the spread between trials is too large")
+        if confirmation:
+            doubts += [*confirmation.doubts, *_unconfirmed([*others, *families], confirmation)]
+            others = [settled(point, confirmation) for point in others]
+            families = [settled(family, confirmation) for family in families]
+        doubts += _nothing_learnt(base, head, others)
     undecided = sum(item.verdict is Verdict.inconclusive for item in (*others, *families))
     if strict and undecided:
         doubts.append(f"{undecided} points or families are inconclusive, which --strict refuses")
@@ -45,6 +52,7 @@ def judge(base: Samples, head: Samples, policy: Policy, strict: bool = False) ->
         families=tuple(sorted(families, key=lambda family: family.id)),
         doubts=tuple(doubts),
         notes=tuple(_notes(base, head)),
+        confirmation=confirmation,
     )
 
 
@@ -72,6 +80,25 @@ def _new_baseline_needed(differences: Sequence[str], head: Samples) -> str:
 
 def _incomparable(point: str, differences: Sequence[str]) -> PointVerdict:
     return PointVerdict(point, Verdict.incomparable, "; ".join(differences), fails=False)
+
+
+def _nothing_learnt(base: Samples, head: Samples, points: Sequence[PointVerdict]) -> list[str]:
+    compared = [point for point in points if point.comparison]
+    if not compared:
+        return [_nothing_compared(base, head)]
+    if all(point.verdict is Verdict.inconclusive for point in compared):
+        return ["not one point could be decided: the spread between trials is too large"]
+    return []
+
+
+def _unconfirmed(items: Sequence[PointVerdict], confirmation: Confirmation) -> list[str]:
+    slower = [i.id for i in items if i.fails and i.id in confirmation.unmeasured]
+    if not slower:
+        return []
+    return [
+        f"{len(slower)} read slower than the baseline and the budget left no time to confirm it: "
+        f"{', '.join(slower[:3])}{', ...' if len(slower) > 3 else ''}"
+    ]
 
 
 def _nothing_compared(base: Samples, head: Samples) -> str:
@@ -123,17 +150,6 @@ def _too_few_trials(point: str, base: Samples, head: Samples, policy: Policy) ->
         f"a comparison needs {policy.min_trials} on each side)"
     )
     return PointVerdict(point, Verdict.inconclusive, reason, fails=False)
-
-
-def _broken(point: str, base: Samples, head: Samples) -> PointVerdict:
-    """Incorrect, failed or timed out on head. What failed in base already is not head's fault."""
-    outcome = head.outcomes[point]
-    old = base.outcomes.get(point) in _BROKEN
-    fails = outcome is Outcome.incorrect or not old
-    reason = head.reasons.get(point, "no reason recorded")
-    if old:
-        reason += f" (in base: {base.outcomes[point]})"
-    return PointVerdict(point, _BROKEN[outcome], reason, fails)
 
 
 def _missing(base: Samples, head: Samples) -> list[PointVerdict]:

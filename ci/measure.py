@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ci.bench_program import ROOT, BenchProgram, find_bench
+from ci.budget import Budget
 from ci.catalog import Catalog
 from ci.errors import BadInput, NoAnswer
 from ci.files import write_json
@@ -61,8 +62,11 @@ class RunOptions:
         return shlex.join(["scripts/gemmwatch", "run", *words])
 
 
-def measure(options: RunOptions, policy: Policy | None = None) -> Run:
-    """Measures, or goes on measuring, and returns what run.json holds. policy: for the device."""
+def measure(options: RunOptions, policy: Policy | None = None, budget: Budget | None = None) -> Run:
+    """Measures, or goes on measuring, and returns what run.json holds.
+
+    policy: default: that of the device. A budget that is used up ends the run after fewer trials.
+    """
     program = BenchProgram(
         find_bench(options.bench), options.selection, options.device, options.slow or ""
     )
@@ -75,8 +79,9 @@ def measure(options: RunOptions, policy: Policy | None = None) -> Run:
         _make_room(folder, options)
         plan = replace(plan, started=folder.begin(plan))
         try:
-            trials = _run_trials(plan, folder, policy)
-            write_json(folder.run_json, merge(plan, trials, _now()))
+            trials = _run_trials(plan, folder, policy, budget or Budget())
+            measured = replace(plan, trials=len(trials))
+            write_json(folder.run_json, merge(measured, trials, _now()))
         except OSError as error:
             _not_finished(f"{error.filename or folder.path}: {error.strerror}", options, error)
         except NoAnswer as error:
@@ -106,12 +111,17 @@ def _make_room(folder: RunFolder, options: RunOptions) -> None:
         )  # fmt: skip
 
 
-def _run_trials(plan: Plan, folder: RunFolder, policy: Policy) -> list[TrialResult]:
+def _run_trials(plan: Plan, folder: RunFolder, policy: Policy, budget: Budget) -> list[TrialResult]:
     """All trials, the complete ones from their files. A point that failed is not tried again."""
     progress = Progress(plan.trials, len(plan.points))
     results: list[TrialResult] = []
+    longest = 0.0
     try:
         for index, seed in enumerate(plan.seeds):
+            before = budget.spent
+            if results and budget.left < longest:
+                progress.note(f"the budget is used up after {index} of {plan.trials} trials")
+                break
             failed = first_failures(results)
             trial = Trial(
                 folder=folder.trial(index),
@@ -127,6 +137,7 @@ def _run_trials(plan: Plan, folder: RunFolder, policy: Policy) -> list[TrialResu
             else:
                 show = partial(progress.show, index, len(failed))
                 results.append(trial.run(show, progress.note))
+            longest = max(longest, budget.spent - before)
     finally:
         progress.close()
     return results

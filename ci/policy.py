@@ -19,7 +19,11 @@ class Policy:
     # trials today cannot reduce it, so it is in every denominator.
     day_std: float
 
-    # The same three for a family (mean over the shapes of one kernel and precision).
+    # In a confirmation the estimate must reach this instead: it rests on pairs of fresh processes,
+    # without a day between them, so that less distance from tau is asked of it.
+    paired_tau_fail: float
+
+    # tau, tau_fail and day_std of a family (mean over the shapes of one kernel and precision).
     family_tau: float
     family_tau_fail: float
     # The part of day_std that all shapes of a kernel share, which a mean over shapes keeps.
@@ -35,6 +39,12 @@ class Policy:
     default_trials: int
     # A baseline serves many gates, and its error is in all of them, so it may not be shorter.
     baseline_trials: int
+    # Trials of the screen that comes before a confirmation.
+    screen_trials: int
+    # What a process costs before its first point, to foretell what fits into a budget.
+    start_s: float
+    # The slowdown of the canary: each measuring gate must flag a twin that is slower by this.
+    canary_slowdown: float
     # A point that gives no result in this time has hung.
     point_deadline_s: float
 
@@ -43,6 +53,12 @@ class Policy:
     alpha: float = 0.05
     # smallest_visible is the slowdown that this share of such runs would have reported.
     power: float = 0.8
+    # Pairs of a confirmation: 2^-14 is the smallest p of an exact signed-rank test on them, which
+    # Holm still accepts among 800 suspects; with 13 pairs it is 400, with 12 only 200.
+    pairs: int = 14
+    # A family that could be slower at this level is confirmed. Its bounds are wide beside its
+    # limits, so that asking for a proof of its innocence would confirm nearly all of them.
+    family_suspect_p: float = 0.10
     # Below three trials on a side there is no spread to speak of: inconclusive.
     min_trials: int = 3
     # Trial t visits its points in the order of seed base_seed + t. Fixed, so that base and head
@@ -63,6 +79,9 @@ GPU = Policy(
     tau_fail=0.02,
     # Between two cards of one model (H200) the ratio moved by 0.3% to 0.8% from problem to problem.
     day_std=0.006,
+    # Halfway from tau to the 2% that a confirmation has to find: asking for 2% itself would miss
+    # half of the kernels that lost exactly that.
+    paired_tau_fail=0.015,
     # A mean over shapes is steadier than a point, so a smaller broad loss can be asked about.
     family_tau=0.005,
     family_tau_fail=0.01,
@@ -76,6 +95,12 @@ GPU = Policy(
     # Trial spread is 0.4% to 1%: ten trials put its share of the error below that of day_std.
     default_trials=10,
     baseline_trials=10,
+    # With six, the share of the error that trials make is that of day_std or less.
+    screen_trials=6,
+    # 0.8 s measured on an H200.
+    start_s=1.0,
+    # Three times tau.
+    canary_slowdown=0.03,
     # A point takes a few seconds.
     point_deadline_s=120.0,
 )
@@ -87,6 +112,7 @@ HOST = Policy(
     tau=0.05,
     tau_fail=0.10,
     day_std=0.025,
+    paired_tau_fail=0.075,
     family_tau=0.025,
     family_tau_fail=0.05,
     family_day_std=0.02,
@@ -95,6 +121,10 @@ HOST = Policy(
     # day_std dominates after a few trials.
     default_trials=5,
     baseline_trials=5,
+    screen_trials=5,
+    start_s=0.5,
+    # Five times tau: a neighbour may take a tenth of the speed for a while.
+    canary_slowdown=0.25,
     # The slowest host rungs are given problems of seconds by the plan's own rule.
     point_deadline_s=300.0,
 )
@@ -111,6 +141,9 @@ POLL_INTERVAL_S = 0.2
 KILL_DEADLINE_S = 30.0
 # With less free space than this, a missing row is the disk's fault and no kernel's.
 DISK_RESERVE_BYTES = 4 << 20
+# Builds of merge-bases that are kept: the branches that are worked on at a time. One takes a few
+# hundred megabytes.
+BUILDS_KEPT = 5
 
 
 def policy_for(device: str) -> Policy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -61,6 +61,7 @@ class Samples:
     reasons: Mapping[str, str]  # for all but passed
     controls: frozenset[str]  # names of control kernels; empty for a baseline
     throttled: float  # mean share of throttled telemetry; 0 where there is none
+    seconds: Mapping[str, float] = field(default_factory=dict)  # that a trial spends on a point
 
     @property
     def device(self) -> str:
@@ -183,6 +184,7 @@ def _parse_run(fields: Fields) -> Run:
         reasons=own.texts("reasons"),
         controls=catalog.control_names,
         throttled=float(np.mean(throttled)) if throttled else 0.0,
+        seconds={name: _mean_seconds(list(by_trial.values())) for name, by_trial in rows.items()},
     )
     return Run(samples, catalog)
 
@@ -218,6 +220,10 @@ def _from_rows(rows: list[Fields]) -> PointSamples:
     rows.sort(key=lambda row: row.integer("repetition_index"))
     counters = ("log_ratio", "kernel_us", "control_us")
     return _point_samples(rows[0], *([row.number(name) for row in rows] for name in counters))
+
+
+def _mean_seconds(rows: list[Fields]) -> float:
+    return float(np.mean([row.number("point_s") if "point_s" in row else 0.0 for row in rows]))
 
 
 def _point_samples(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 import signal
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from ci.command_line import SubParsers
+from ci.command_line import SubParsers, positive_whole, slowdown
 from ci.daily import judge_run
 from ci.errors import Exit
 from ci.measure import SELECTIONS, RunOptions, measure
@@ -27,7 +26,7 @@ def add_parser(subparsers: SubParsers) -> None:
     parser.add_argument("--selection", choices=SELECTIONS, default="smoke")
     parser.add_argument("--device", choices=("auto", "host", "gpu"), default="auto")
     parser.add_argument(
-        "--trials", type=_positive, help="default: as the policy says for the device"
+        "--trials", type=positive_whole, help="default: as the policy says for the device"
     )
     parser.add_argument(
         "--filter", default="", metavar="REGEX", help="only the points whose id matches"
@@ -38,7 +37,7 @@ def add_parser(subparsers: SubParsers) -> None:
         "--bench", type=Path, metavar="PATH", help="default: build/cuda's, else build/cpu's"
     )
     parser.add_argument(
-        "--slow", type=_slowdown, metavar="KERNEL:PCT",
+        "--slow", type=slowdown, metavar="KERNEL:PCT",
         help="slow a kernel by so many percent, to see that a gate notices",
     )  # fmt: skip
     parser.add_argument(
@@ -83,15 +82,3 @@ def _print_summary(samples: Samples) -> None:
 
 def _interrupt(_signal: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return int(text)
-
-
-def _slowdown(text: str) -> str:
-    if not re.fullmatch(r"[^:/]+:\d+(\.\d+)?%?", text):
-        raise argparse.ArgumentTypeError(f"{text!r} does not look like tiled:5")
-    return text.removesuffix("%")

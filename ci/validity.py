@@ -30,8 +30,8 @@ def _moved_controls(run: Samples, policy: Policy) -> list[str]:
     doubts = []
     for point, log_ratio in controls.items():
         estimate = locate(log_ratio)
-        margin = estimate.margin(policy.alpha / (2 * len(controls)))
-        if abs(estimate.effect) - margin > policy.control_limit:
+        alpha = policy.alpha / (2 * len(controls))
+        if max(estimate.low(alpha), -estimate.high(alpha)) > policy.control_limit:
             doubts.append(
                 f"the control against itself reads {estimate.effect:+.1%} at {point} "
                 f"(limit {policy.control_limit:.1%}): the machine was disturbed, measure again"

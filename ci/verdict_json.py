@@ -8,7 +8,7 @@ from typing import Any
 
 from ci.catalog import SCHEMA
 from ci.records import Samples
-from ci.verdicts import Judgement, PointVerdict
+from ci.verdicts import Confirmation, Judgement, PointVerdict
 
 
 def verdict_document(judgement: Judgement, now: datetime) -> dict[str, Any]:
@@ -26,6 +26,23 @@ def verdict_document(judgement: Judgement, now: datetime) -> dict[str, Any]:
         "notes": list(judgement.notes),
         "points": [_item(point) for point in judgement.points],
         "families": [_item(family) for family in judgement.families],
+        "confirmation": _confirmation(judgement.confirmation),
+    }
+
+
+def _confirmation(confirmation: Confirmation | None) -> dict[str, Any] | None:
+    """The pairs and the canary as they were read, also where that was not gated."""
+    if confirmation is None:
+        return None
+    return {
+        "base": {"label": confirmation.base.label, "commit": confirmation.base.commit},
+        "pairs": confirmation.pairs,
+        "same_code": confirmation.same_code,
+        "alarms": confirmation.alarms,
+        "seconds": round(confirmation.seconds, 1),
+        "measured": [_item(item) for item in confirmation.measured],
+        "unmeasured": list(confirmation.unmeasured),
+        "canary": [_item(item) for item in confirmation.canary],
     }
 
 
@@ -52,6 +69,6 @@ def _item(item: PointVerdict) -> dict[str, Any]:
     if comparison := item.comparison:
         document["change"] = comparison.change
         for field in dataclasses.fields(comparison):
-            if field.name != "estimate":
+            if field.name != "effect":
                 document[field.name] = getattr(comparison, field.name)
     return document

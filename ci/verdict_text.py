@@ -86,13 +86,12 @@ def _reproduce(judgement: Judgement) -> str:
     # A family is measured as a whole only where none of its points is red by itself.
     broad = [name for name in red if name in families - {family_of(point) for point in points}]
     patterns = [re.escape(p) + "$" for p in points] + [re.escape(f) + "/" for f in broad]
-    return shlex.join(
-        [
-            "scripts/gemmwatch", "run", "--selection", judgement.head.selection,
-            "--filter", f"^({'|'.join(patterns)})", "--baseline", judgement.base.label,
-            "--out", "out/again",
-        ]
-    )  # fmt: skip
+    what = ["--selection", judgement.head.selection, "--filter", f"^({'|'.join(patterns)})"]
+    if judgement.confirmation:
+        how = ["gate", *judgement.confirmation.base.flags, *what]
+    else:
+        how = ["run", *what, "--baseline", judgement.base.label]
+    return shlex.join(["scripts/gemmwatch", *how, "--out", "out/again"])
 
 
 def _table_row(item: PointVerdict) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import expm1
 
+from ci.base_build import BaseBuild
 from ci.errors import Exit
-from ci.estimate import Estimate
 from ci.policy import Policy
 from ci.records import Samples
 
@@ -47,7 +47,7 @@ class Answer(StrEnum):
 class Comparison:
     """The numbers of a comparison. Shares are slowdowns of head: 0.05 is 5% slower."""
 
-    estimate: Estimate
+    effect: float  # in log units
     low: float  # the one-sided bounds at the policy's alpha
     high: float
     p: float  # of "the slowdown is at most tau", adjusted for all hypotheses of the gate
@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def change(self) -> float:
-        return expm1(self.estimate.effect)
+        return expm1(self.effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,25 @@ class PointVerdict:
 
 
 @dataclass(frozen=True)
+class Confirmation:
+    """What pairs of fresh base and head processes said of the suspects."""
+
+    base: BaseBuild
+    pairs: int
+    same_code: bool  # base and head are one program: its pairs are A/A samples
+    measured: tuple[PointVerdict, ...]  # points and families
+    unmeasured: tuple[str, ...]  # suspects that the budget left out
+    canary: tuple[PointVerdict, ...]  # the slowed twin and the identical twin
+    seconds: float  # of measuring pairs and twins
+    doubts: tuple[str, ...]
+
+    @property
+    def alarms(self) -> int:
+        """Innocent suspects that were called regressed, where both sides are one program."""
+        return sum(v.verdict is Verdict.regressed for v in self.measured) if self.same_code else 0
+
+
+@dataclass(frozen=True)
 class Judgement:
     """The answer of a gate. The summary counts points; families are judged beside them."""
 
@@ -84,6 +103,7 @@ class Judgement:
     families: tuple[PointVerdict, ...]
     doubts: tuple[str, ...]  # why the gate cannot be trusted; empty = it can
     notes: tuple[str, ...]  # what a reader must know besides
+    confirmation: Confirmation | None = None  # if the gate measured pairs
 
     @property
     def answer(self) -> Answer:

@@ -2,7 +2,9 @@
 """A bench program that obeys the contract and misbehaves on request.
 
 FAKE_BENCH names a JSON file: {"catalog": {...}, "behaviour": {id: {"do": what, "seed": n}}}; with
-a seed the point misbehaves in that trial only.
+a seed the point misbehaves in that trial only; with a "build" only if the program's path has that
+part, with an "out" only if the output's path has it. The behaviour of "fingerprint" is what differs
+in the machine.
 """
 
 import json
@@ -20,18 +22,17 @@ def flag(name: str) -> str:
     return values[-1] if values else ""
 
 
-def row(point: str, rng: random.Random) -> dict[str, object]:
+def row(point: str, rng: random.Random, loss: float = 0.0) -> dict[str, object]:
+    """loss: how much slower than usual, as a share."""
     kernel = point.split("/")[0]
     log_ratio = 0.0 if kernel == "control" else math.log(1.25)
-    log_ratio += rng.gauss(0, 0.002)
-    slowed, _, percent = flag("slow").rstrip("%").partition(":")
-    if slowed == kernel:
-        log_ratio += math.log1p(float(percent) / 100)
+    log_ratio += rng.gauss(0, 0.002) + math.log1p(loss)
     return {
         "name": f"{point}/iterations:8/manual_time", "family_index": 7, "run_name": point,
         "run_type": "iteration", "iterations": 8, "real_time": 100.0, "cpu_time": 1.0,
         "time_unit": "us", "log_ratio": log_ratio, "control_us": 100.0,
         "kernel_us": 100.0 * math.exp(log_ratio), "tflops": 1.0,
+        "point_s": 0.01,
     }  # fmt: skip
 
 
@@ -40,6 +41,19 @@ def error(point: str, message: str) -> dict[str, object]:
         "name": point, "run_name": point, "run_type": "iteration",
         "error_occurred": True, "error_message": message,
     }  # fmt: skip
+
+
+def applies(behaviour: dict[str, object], seed: int, out: str) -> bool:
+    """Whether it is of this trial, this build and this output."""
+    places = {"build": sys.argv[0], "out": out}
+    return behaviour.get("seed", seed) == seed and all(
+        key not in behaviour or behaviour[key] in Path(path).parts for key, path in places.items()
+    )
+
+
+def injected(point: str) -> float:
+    kernel, _, percent = flag("slow").rstrip("%").partition(":")
+    return float(percent) / 100 if kernel == point.split("/")[0] else 0.0
 
 
 def measure(point: str, behaviour: dict[str, object], rng: random.Random) -> dict[str, object]:
@@ -60,7 +74,11 @@ def measure(point: str, behaviour: dict[str, object], rng: random.Random) -> dic
             return error(point, "failed: out of memory")
         case "nan":
             return row(point, rng) | {"kernel_us": math.nan}
-    return row(point, rng)
+        case "lose":
+            return row(point, rng, float(str(behaviour["loss"])) + injected(point))
+        case "ignore --slow":
+            return row(point, rng)
+    return row(point, rng, injected(point))
 
 
 def main() -> int:
@@ -69,6 +87,9 @@ def main() -> int:
     if scenario.get("exit_at_start"):
         print("no device for you")
         return int(scenario["exit_at_start"])
+    other = scenario["behaviour"].pop("fingerprint", {"build": ""})
+    if other.pop("build") in Path(sys.argv[0]).parts:
+        catalog["fingerprint"] |= other
     if slow := flag("slow"):
         catalog["injected"] = f"slow:{slow}"
     if listing := flag("list"):
@@ -77,9 +98,9 @@ def main() -> int:
 
     points = Path(flag("points")).read_text().split()
     seed = int(flag("seed"))
-    rng = random.Random(seed)
-    rng.shuffle(points)
     out = next(a.split("=", 1)[1] for a in sys.argv if a.startswith("--benchmark_out="))
+    random.Random(seed).shuffle(points)
+    rng = random.Random("/".join(Path(out).parts[-4:]))  # arm and trial: noise of their own
     incorrect = False
     context = {
         "date": "2026-01-02T03:04:05+00:00",
@@ -91,7 +112,7 @@ def main() -> int:
         rows.flush()
         for position, point in enumerate(points):
             behaviour = scenario["behaviour"].get(point, {})
-            if behaviour.get("seed", seed) != seed:
+            if not applies(behaviour, seed, out):
                 behaviour = {}
             if behaviour.get("do") == "vanish":
                 continue

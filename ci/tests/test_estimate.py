@@ -48,14 +48,16 @@ def test_series_without_spread_leave_a_normal_test() -> None:
     estimate = compare(np.zeros(5), np.full(5, 0.02), 0.01)
     assert math.isinf(estimate.df)
     assert estimate.p_above(0.01) == pytest.approx(stats.norm.sf(1.0))
-    assert estimate.margin(0.05) == pytest.approx(0.01 * stats.norm.ppf(0.95))
+    assert estimate.high(0.05) == pytest.approx(0.02 + 0.01 * stats.norm.ppf(0.95))
 
 
-def test_p_values_and_margins_are_students() -> None:
+def test_p_values_and_bounds_are_students() -> None:
     estimate = Estimate(effect=0.03, standard_error=0.01, df=7.5)
     assert estimate.p_above(0.01) == pytest.approx(stats.t.sf(2.0, 7.5))
     assert estimate.p_below(-0.01) == pytest.approx(stats.t.cdf(4.0, 7.5))
-    assert estimate.margin(0.05) == pytest.approx(0.01 * stats.t.ppf(0.95, 7.5))
+    margin = 0.01 * stats.t.ppf(0.95, 7.5)
+    assert estimate.low(0.05) == pytest.approx(0.03 - margin)
+    assert estimate.high(0.05) == pytest.approx(0.03 + margin)
 
 
 def test_without_any_spread_the_effect_is_certain() -> None:

@@ -218,7 +218,7 @@ def test_swapping_base_and_head_turns_the_sign(base: Array, head: Array) -> None
     there, back = judged(base, head), judged(head, base)
     assert there.comparison is not None
     assert back.comparison is not None
-    assert back.comparison.estimate.effect == -there.comparison.estimate.effect
+    assert back.comparison.effect == -there.comparison.effect
     if there.verdict in MIRROR or back.verdict in MIRROR:
         assert back.verdict is MIRROR[there.verdict]
 
@@ -236,8 +236,9 @@ def test_what_moves_both_sides_alike_does_not_matter(
     one, other = judged(base, head).comparison, judged(base + shift, head + shift).comparison
     assert one is not None
     assert other is not None
-    assert other.estimate.effect == pytest.approx(one.estimate.effect, abs=1e-12)
-    assert other.estimate.standard_error == pytest.approx(one.estimate.standard_error)
+    assert other.effect == pytest.approx(one.effect, abs=1e-12)
+    assert other.low == pytest.approx(one.low)
+    assert other.high == pytest.approx(one.high)
 
 
 # -------------------------------------------------------------------------------------------------
