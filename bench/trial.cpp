@@ -68,7 +68,7 @@ struct Workbench {
     const Kernel& control = control_of(machine.device.space);
     if (const Findings findings = check(control, 0); !findings.passed())
       throw std::runtime_error("the control, " + std::string(control.name) +
-                               ", is incorrect: " + findings.message(problem));
+                               ", is incorrect: " + findings.message());
   }
 
   /// One launch on poisoned output, compared element by element.
@@ -231,7 +231,7 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   const double check_s = seconds_since(check_start);
   if (!findings.passed()) {
     anything_incorrect_ = true;
-    state.SkipWithError(("incorrect: " + findings.message(point.problem)).c_str());
+    state.SkipWithError(("incorrect: " + findings.message()).c_str());
     return;
   }
 

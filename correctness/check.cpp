@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,7 @@
 #include "correctness/check_options.hpp"
 #include "correctness/examine.hpp"
 #include "correctness/fuzz.hpp"
+#include "correctness/huge.hpp"
 #include "correctness/mask_file.hpp"
 
 namespace {
@@ -29,6 +31,12 @@ std::string reproduction(const Kernel& kernel, const Subject& subject) {
 ExamineOptions examine_options(const CheckOptions& options) {
   if (options.under_sanitizer) return {.launches = 1, .watched = true};
   return {.launches = options.launches};
+}
+
+Examination examined(const Kernel& kernel, const Subject& subject, const CheckOptions& options) {
+  const auto& [problem, regime, seed] = subject;
+  if (needs_sample(problem)) return examine_by_sample(kernel, problem, regime, seed);
+  return examine(kernel, problem, regime, seed, examine_options(options));
 }
 
 void report(const Kernel& kernel, const Subject& subject, const Examination& examination,
@@ -50,9 +58,7 @@ class CorrectOn : public testing::Test {
   void TestBody() override {
     if (subject_.refusal) GTEST_SKIP() << *subject_.refusal;
     const Subject subject{subject_.problem, regime_, options_.seed};
-    report(*subject_.kernel, subject,
-           examine(*subject_.kernel, subject.problem, subject.regime, subject.seed,
-                   examine_options(options_)),
+    report(*subject_.kernel, subject, examined(*subject_.kernel, subject, options_),
            options_.mask_dir);
   }
 
@@ -70,28 +76,23 @@ class CorrectOnRandomProblems : public testing::Test {
 
   void TestBody() override {
     const int most_draws = 100 * options_.fuzz;  // a kernel may refuse most of them
-    int examined = 0;
-    for (int i = 0; i < most_draws && examined < options_.fuzz; ++i) {
+    int accepted = 0;
+    for (int i = 0; i < most_draws && accepted < options_.fuzz; ++i) {
       const Subject drawn =
           random_subject(options_.seed, static_cast<std::uint64_t>(i), space(kernel_.arch));
       if (kernel_.refuses(drawn.problem)) continue;
-      ++examined;
+      ++accepted;
       if (!fails(drawn)) continue;
       const Subject smallest = device_works() ? shrink(drawn, fails) : drawn;
       std::printf("  problem %d of seed %llu, %s, shrunk to %s\n", i,
                   static_cast<unsigned long long>(options_.seed), drawn.problem.id().c_str(),
                   smallest.problem.id().c_str());
-      return report(kernel_, smallest, examined_as(smallest), options_.mask_dir);
+      return report(kernel_, smallest, examined(kernel_, smallest, options_), options_.mask_dir);
     }
-    EXPECT_GT(examined, 0) << "the kernel refuses all of " << most_draws << " random problems";
+    EXPECT_GT(accepted, 0) << "the kernel refuses all of " << most_draws << " random problems";
   }
 
  private:
-  Examination examined_as(const Subject& subject) const {
-    return examine(kernel_, subject.problem, subject.regime, subject.seed,
-                   examine_options(options_));
-  }
-
   /// After a lost context everything fails, and there is nothing to learn from it.
   bool device_works() const {
     try {
@@ -105,7 +106,7 @@ class CorrectOnRandomProblems : public testing::Test {
   const Kernel& kernel_;
   const CheckOptions& options_;
   const std::function<bool(const Subject&)> fails = [this](const Subject& subject) {
-    return !kernel_.refuses(subject.problem) && !examined_as(subject).passed();
+    return !kernel_.refuses(subject.problem) && !examined(kernel_, subject, options_).passed();
   };
 };
 
@@ -179,7 +180,8 @@ ExitCode check(const CheckOptions& options) {
   }
   const std::vector<Case> cases = cases_to_check(options, choice.device);
   register_cases(cases, options);
-  if (!options.problem && !options.selection) register_acceptance(cases);
+  const bool whole_list = !options.problem && !options.selection && !options.huge;
+  if (whole_list) register_acceptance(cases);
   return run_tests();
 }
 

@@ -1,6 +1,7 @@
 #include "correctness/check_cases.hpp"
 
 #include "correctness/check_problems.hpp"
+#include "correctness/huge.hpp"
 
 namespace gemm {
 namespace {
@@ -31,6 +32,17 @@ std::vector<Case> cases_under_sanitizer(const CheckOptions& options, const Devic
       cases.push_back(
           {kernel, problem, chosen(options, {Regime::symmetric}), kernel->refuses(problem)});
   }
+  return cases;
+}
+
+std::vector<Case> cases_of_huge(const CheckOptions& options, const Device& device) {
+  std::vector<Case> cases;
+  for (const Kernel* kernel : kernels_to_check(options, device))
+    for (const Problem& problem : huge_problems()) {
+      const Regime exact = needs_sample(problem) ? Regime::sparse_integer : Regime::wide_integer;
+      cases.push_back({kernel, problem, chosen(options, {exact, Regime::symmetric}),
+                       refuses_huge(*kernel, problem, device)});
+    }
   return cases;
 }
 
@@ -69,6 +81,7 @@ std::vector<Case> cases_to_check(const CheckOptions& options, const Device& devi
   if (options.fuzz > 0) return {};
   if (options.problem) return cases_of_problem(options, device);
   if (options.selection) return cases_of_selection(options, device);
+  if (options.huge) return cases_of_huge(options, device);
   if (options.under_sanitizer) return cases_under_sanitizer(options, device);
   return cases_of_edges(options, device);
 }

@@ -133,6 +133,25 @@ struct Differ {
   GEMM_HOST_DEVICE Judgement operator()(std::int64_t i) const { return {x[i] != y[i], 0.0f}; }
 };
 
+struct Signs {
+  std::uint64_t key;
+  double* to;
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const {
+    to[i] = mix(key + static_cast<std::uint64_t>(i)) >> 63 ? -1 : 1;
+  }
+};
+
+struct JudgeLinear {
+  double alpha, beta;
+  const double *product, *carried, *got;
+
+  GEMM_HOST_DEVICE Judgement operator()(std::int64_t i) const {
+    const double due = alpha * product[i] + (beta != 0 ? beta * carried[i] : 0);
+    return {!(got[i] == due), 0.0f};  // so that NaN is wrong
+  }
+};
+
 struct SetBands {
   Bands bands;
   unsigned char byte;
@@ -220,6 +239,15 @@ class ElementwiseEngine : public Engine {
     return with_storage(precision, [&]<class F>(F) {
       return launcher_.tally(count, Differ<F>{bits<F>(x), bits<F>(y)});
     });
+  }
+
+  void signs(std::uint64_t key, std::int64_t count, double* to) const override {
+    launcher_.for_each(count, Signs{key, to});
+  }
+
+  Tally judge_linear(std::int64_t count, double alpha, const double* product, double beta,
+                     const double* carried, const double* got) const override {
+    return launcher_.tally(count, JudgeLinear{alpha, beta, product, carried, got});
   }
 
   void set(const Bands& bands, unsigned char byte) const override {

@@ -88,6 +88,13 @@ class Engine {
   /// Counts elements, padding included, that differ in a bit.
   virtual Tally differences(Precision, std::int64_t count, const void* x, const void* y) const = 0;
 
+  /// to[i] = +1 or -1, drawn with the key.
+  virtual void signs(std::uint64_t key, std::int64_t count, double* to) const = 0;
+  /// Counts, as wrong, elements where got is not alpha product + beta carried, to the bit; carried
+  /// is not read if beta is 0.
+  virtual Tally judge_linear(std::int64_t count, double alpha, const double* product, double beta,
+                             const double* carried, const double* got) const = 0;
+
   virtual void set(const Bands&, unsigned char byte) const = 0;
   /// Counts chunks that hold something else, in the order of the bands.
   virtual Tally count_changed(const Bands&, unsigned char byte) const = 0;

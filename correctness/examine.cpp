@@ -147,7 +147,7 @@ class Examiner {
         std::max(examination_.worst_share_of_bound, findings.worst_share_of_bound);
     if (findings.passed()) return;
     fail(findings.wrong > 0 ? checks::result : checks::padding,
-         findings.message(problem_) + in_units_of_the_bound(findings));
+         findings.message() + in_units_of_the_bound(findings));
     if (findings.first && !examination_.mask)
       examination_.mask = expected_.mask(c, findings.first->batch);
   }

@@ -12,12 +12,15 @@
 namespace gemm {
 namespace {
 
-std::int64_t elements(const Problem& problem) {
-  return problem.batch * problem.shape.m * problem.shape.n;
+Rows all_rows(const Problem& problem) { return {0, problem.batch * problem.shape.m}; }
+
+std::size_t elements(const Problem& problem, const Rows& rows) {
+  return static_cast<std::size_t>(rows.count * problem.shape.n);
 }
 
-Extent all_of_c(const Problem& problem) {
-  return {problem.batch * problem.shape.m, problem.shape.n, problem.ldc()};
+const void* at_row(const Problem& problem, const void* c, std::int64_t row) {
+  return static_cast<const char*>(c) +
+         static_cast<std::size_t>(row * problem.ldc()) * element_bytes(problem.precision);
 }
 
 template <class T>
@@ -40,10 +43,15 @@ std::string text(double value) {
 }  // namespace
 
 Expected::Expected(const Problem& problem, const Inputs& inputs)
+    : Expected(problem, inputs, all_rows(problem)) {}
+
+Expected::Expected(const Problem& problem, const Inputs& inputs, const Rows& rows)
     : problem_(problem),
-      exact_(inputs.a.space(), static_cast<std::size_t>(elements(problem)) * sizeof(double)),
-      allowed_(inputs.a.space(), static_cast<std::size_t>(elements(problem)) * sizeof(float)) {
-  solve(problem, inputs, static_cast<double*>(exact_.data()), static_cast<float*>(allowed_.data()));
+      rows_(rows),
+      exact_(inputs.a.space(), elements(problem, rows) * sizeof(double)),
+      allowed_(inputs.a.space(), elements(problem, rows) * sizeof(float)) {
+  solve(problem, inputs, rows, static_cast<double*>(exact_.data()),
+        static_cast<float*>(allowed_.data()));
 }
 
 Findings Expected::compare(const Buffer& c) const {
@@ -58,12 +66,14 @@ Findings Expected::compare(const Buffer& c) const {
 
 Findings Expected::compare(const void* c) const {
   const Engine& judge = engine(exact_.space());
-  const Extent extent = all_of_c(problem_);
+  const Extent extent{rows_.count, problem_.shape.n, problem_.ldc()};
+  const void* first_row = at_row(problem_, c, rows_.first);
   const Tally tally =
-      judge.judge(problem_.precision, extent, c, static_cast<const double*>(exact_.data()),
+      judge.judge(problem_.precision, extent, first_row, static_cast<const double*>(exact_.data()),
                   static_cast<const float*>(allowed_.data()));
-  const Tally padding = judge.judge_padding(problem_.precision, extent, c);
+  const Tally padding = judge.judge_padding(problem_.precision, extent, first_row);
   Findings findings;
+  findings.compared = extent.rows * extent.columns;
   findings.wrong = static_cast<std::int64_t>(tally.wrong);
   findings.padding_touched = static_cast<std::int64_t>(padding.wrong);
   findings.worst_share_of_bound = tally.worst_share;
@@ -85,14 +95,11 @@ Mask Expected::mask(const void* c, std::int64_t batch) const {
   const Space space = exact_.space();
   const Buffer counts(space, static_cast<std::size_t>(down * across) * sizeof(unsigned));
   fill(counts, 0);
-  const auto* matrix =
-      static_cast<const char*>(c) +
-      static_cast<std::size_t>(batch * problem_.c_stride()) * element_bytes(problem_.precision);
-  engine(space).mark_wrong(problem_.precision, {m, n, problem_.ldc()}, matrix,
-                           static_cast<const double*>(exact_.data()) + batch * m * n,
-                           static_cast<const float*>(allowed_.data()) + batch * m * n,
-                           {mask.cell_rows, mask.cell_columns, across},
-                           static_cast<unsigned*>(counts.data()));
+  engine(space).mark_wrong(
+      problem_.precision, {m, n, problem_.ldc()}, at_row(problem_, c, batch * m),
+      static_cast<const double*>(exact_.data()) + batch * m * n,
+      static_cast<const float*>(allowed_.data()) + batch * m * n,
+      {mask.cell_rows, mask.cell_columns, across}, static_cast<unsigned*>(counts.data()));
   for (std::int64_t row = 0; row < down; ++row) {
     mask.wrong.emplace_back(static_cast<std::size_t>(across));
     copy(mask.wrong.back().data(), Space::host,
@@ -103,15 +110,16 @@ Mask Expected::mask(const void* c, std::int64_t batch) const {
 }
 
 WrongElement Expected::describe(const void* c, std::int64_t index) const {
-  const std::int64_t n = problem_.shape.n, row = index / n, column = index % n;
+  const std::int64_t m = problem_.shape.m, n = problem_.shape.n;
+  const std::int64_t row = rows_.first + index / n, column = index % n;
   const Space space = exact_.space();
   const auto exact = fetch<double>(space, exact_.data(), index);
   const auto allowed = fetch<float>(space, allowed_.data(), index);
   return with_storage(problem_.precision, [&]<class F>(F) {
     const auto stored = fetch<typename F::Bits>(space, c, row * problem_.ldc() + column);
     const Interval accepted = interval<F>(exact, allowed);
-    return WrongElement{.batch = row / problem_.shape.m,
-                        .row = row % problem_.shape.m,
+    return WrongElement{.batch = row / m,
+                        .row = row % m,
                         .column = column,
                         .got = value_of<F>(stored),
                         .exact = exact,
@@ -120,9 +128,9 @@ WrongElement Expected::describe(const void* c, std::int64_t index) const {
   });
 }
 
-std::string Findings::message(const Problem& problem) const {
+std::string Findings::message() const {
   std::string message =
-      std::to_string(wrong) + " of " + std::to_string(elements(problem)) + " elements wrong";
+      std::to_string(wrong) + " of " + std::to_string(compared) + " elements wrong";
   if (first)
     message += "; first at batch " + std::to_string(first->batch) + ", row " +
                std::to_string(first->row) + ", column " + std::to_string(first->column) + ": got " +

@@ -21,7 +21,7 @@ struct WrongElement {
 
 /// What a comparison found. `padding_touched` counts elements beyond column n that changed.
 struct Findings {
-  std::int64_t wrong = 0;
+  std::int64_t compared = 0, wrong = 0;
   std::int64_t padding_touched = 0;
   std::optional<WrongElement> first;
   /// Largest |C - exact|, beyond half a unit in the last place of C, over the allowed deviation T
@@ -30,7 +30,7 @@ struct Findings {
 
   bool passed() const { return wrong == 0 && padding_touched == 0; }
   /// "12 of 4096 elements wrong; first at batch 0, row 3, column 5: got 1.5, allowed [1.1, 1.2]".
-  std::string message(const Problem& problem) const;
+  std::string message() const;
 };
 
 /// Where wrong elements lie: C in cells, few enough for a picture, with the number of wrong
@@ -41,12 +41,19 @@ struct Mask {
   std::vector<std::vector<unsigned>> wrong;  ///< by row of cells
 };
 
+/// Rows of C, counted through the whole batch.
+struct Rows {
+  std::int64_t first, count;
+};
+
 /// The FP64 result of a problem on given inputs and what is allowed around it. Computed once, in
 /// the space of the inputs, and compared with as many results as wanted. The inputs are read during
 /// construction only. Not for two threads at a time.
 class Expected {
  public:
   Expected(const Problem& problem, const Inputs& inputs);
+  /// Of some rows only.
+  Expected(const Problem& problem, const Inputs& inputs, const Rows& rows);
 
   Space space() const { return exact_.space(); }
 
@@ -58,14 +65,15 @@ class Expected {
   /// The same where the caller answers for the space and the size.
   Findings compare(const void* c) const;
 
-  /// Where in one matrix of the batch the wrong elements lie.
+  /// Where in one matrix of the batch, all of whose rows are expected, the wrong elements lie.
   Mask mask(const void* c, std::int64_t batch) const;
 
  private:
   WrongElement describe(const void* c, std::int64_t index) const;
 
   Problem problem_;
-  Buffer exact_;    ///< double, packed batch x m x n: alpha A B + beta C0
+  Rows rows_;
+  Buffer exact_;    ///< double, packed rows x n: alpha A B + beta C0
   Buffer allowed_;  ///< float, likewise: T, from which and the exact value the interval follows
 };
 

@@ -276,7 +276,7 @@ TEST(Findings, NameTheFirstWrongElement) {
   EXPECT_EQ(findings.first->low, exact);
   EXPECT_EQ(findings.first->high, exact);
   const std::string end = std::to_string(static_cast<long>(exact)) + "]";
-  EXPECT_THAT(findings.message(problem),
+  EXPECT_THAT(findings.message(),
               testing::AllOf(testing::StartsWith("2 of 40 elements wrong; first at batch 1, row 2, "
                                                  "column 3: got 0.25, allowed ["),
                              testing::EndsWith(end)));

@@ -172,7 +172,7 @@ TEST(SoundKernel, PassesTwoHundredSeedsInEveryPrecisionAndRegime) {
         const Inputs inputs(problem, regime, seed, Space::host);
         const Findings findings = Expected(problem, inputs).compare(compute(problem, inputs));
         ASSERT_TRUE(findings.passed()) << problem.id() << ' ' << name(regime) << " seed " << seed
-                                       << ": " << findings.message(problem);
+                                       << ": " << findings.message();
         ASSERT_LE(findings.worst_share_of_bound, 1.0f);
       }
     }

@@ -34,6 +34,11 @@ void copy_gpu(void* to, Space to_space, const void* from, Space from_space, std:
   if (!within_gpu) GEMM_CUDA(cudaStreamSynchronize(nullptr));
 }
 void synchronize_gpu() { GEMM_CUDA(cudaDeviceSynchronize()); }
+std::size_t free_on_gpu() {
+  std::size_t free = 0, total = 0;
+  GEMM_CUDA(cudaMemGetInfo(&free, &total));
+  return free;
+}
 
 DeviceChoice choose_gpu() {
   int count = 0;
@@ -61,6 +66,7 @@ void free_gpu(void*) {}
 void fill_gpu(void*, unsigned char, std::size_t) { no_cuda(); }
 void copy_gpu(void*, Space, const void*, Space, std::size_t) { no_cuda(); }
 void synchronize_gpu() { no_cuda(); }
+std::size_t free_on_gpu() { no_cuda(); }
 DeviceChoice choose_gpu() { return {{}, "this build has no CUDA"}; }
 #endif
 
@@ -121,6 +127,8 @@ void copy(void* to, Space to_space, const void* from, Space from_space, std::siz
 void synchronize(Space space) {
   if (space == Space::gpu) synchronize_gpu();
 }
+
+std::size_t free_gpu_bytes() { return free_on_gpu(); }
 
 DeviceChoice choose_device(bool want_gpu) {
   if (!want_gpu) return {{}, "the host was asked for"};

@@ -37,6 +37,9 @@ void copy(void* to, Space to_space, const void* from, Space from_space, std::siz
 /// of it failed.
 void synchronize(Space space);
 
+/// GPU memory that is not allocated. Throws std::runtime_error in a build without CUDA.
+std::size_t free_gpu_bytes();
+
 /// The GPU that this process measures, or the host when `want_gpu` is false or there is none;
 /// `why_host` then says which (no CUDA in this build, no driver, no device, too old).
 struct DeviceChoice {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "correctness/engine.hpp"
-#include "correctness/expected.hpp"
 
 namespace gemm {
 namespace {
@@ -58,23 +57,25 @@ class Oracle {
         b_(offset(inputs.b.data(), index * problem.b_stride())),
         c0_(offset(inputs.c.data(), index * problem.c_stride())) {}
 
-  void run(const BoundTerms& terms, double* exact, float* allowed) {
+  /// `exact` and `allowed` begin at the first of the rows, which are those of this product.
+  void run(const BoundTerms& terms, const Rows& rows, double* exact, float* allowed) {
+    const std::int64_t n = problem_.shape.n;
     if (terms.has_product) {
       upcast_b(false);
-      for_each_panel([&](std::int64_t row, std::int64_t rows) {
-        multiply(row, rows, false, exact + row * problem_.shape.n);
+      for_each_panel(rows, [&](const Rows& panel, std::int64_t done) {
+        multiply(panel, false, exact + done * n);
       });
     }
     if (terms.has_sum) upcast_b(true);
-    for_each_panel([&](std::int64_t row, std::int64_t rows) {
-      const std::int64_t n = problem_.shape.n;
+    for_each_panel(rows, [&](const Rows& panel, std::int64_t done) {
       double* sum = nullptr;
       if (terms.has_sum) {
-        sum = at_least(scratch(space_).sum, space_, rows * n);
-        multiply(row, rows, true, sum);
+        sum = at_least(scratch(space_).sum, space_, panel.count * n);
+        multiply(panel, true, sum);
       }
-      engine_.bound(problem_.precision, {rows, n, problem_.ldc()}, terms, sum,
-                    offset(c0_, row * problem_.ldc()), exact + row * n, allowed + row * n);
+      engine_.bound(problem_.precision, {panel.count, n, problem_.ldc()}, terms, sum,
+                    offset(c0_, panel.first * problem_.ldc()), exact + done * n,
+                    allowed + done * n);
     });
   }
 
@@ -82,7 +83,7 @@ class Oracle {
   const double* absolute_row(std::int64_t row) {
     double* sum = at_least(scratch(space_).sum, space_, problem_.shape.n);
     upcast_b(true);
-    multiply(row, 1, true, sum);
+    multiply({row, 1}, true, sum);
     return sum;
   }
 
@@ -93,9 +94,9 @@ class Oracle {
   }
 
   template <class Panel>
-  void for_each_panel(Panel panel) const {
-    for (std::int64_t row = 0; row < problem_.shape.m; row += panel_rows)
-      panel(row, std::min(panel_rows, problem_.shape.m - row));
+  void for_each_panel(const Rows& rows, Panel panel) const {
+    for (std::int64_t done = 0; done < rows.count; done += panel_rows)
+      panel(Rows{rows.first + done, std::min(panel_rows, rows.count - done)}, done);
   }
 
   void upcast_b(bool absolute) {
@@ -106,15 +107,15 @@ class Oracle {
   }
 
   /// The panel's rows of AB, or of |A||B|; B has been up-cast accordingly.
-  void multiply(std::int64_t row, std::int64_t rows, bool absolute, double* to) {
+  void multiply(const Rows& panel, bool absolute, double* to) {
     const auto [m, n, k] = problem_.shape;
     const bool transposed = problem_.a_transposed();
-    const Extent stored =
-        transposed ? Extent{k, rows, problem_.lda()} : Extent{rows, k, problem_.lda()};
-    const void* panel = offset(a_, transposed ? row : row * problem_.lda());
-    double* a = at_least(scratch(space_).a, space_, rows * k);
-    engine_.upcast(problem_.precision, stored, panel, absolute, a);
-    engine_.multiply({rows, n, k, transposed, problem_.b_transposed()}, a,
+    const Extent stored = transposed ? Extent{k, panel.count, problem_.lda()}
+                                     : Extent{panel.count, k, problem_.lda()};
+    const void* begin = offset(a_, transposed ? panel.first : panel.first * problem_.lda());
+    double* a = at_least(scratch(space_).a, space_, panel.count * k);
+    engine_.upcast(problem_.precision, stored, begin, absolute, a);
+    engine_.multiply({panel.count, n, k, transposed, problem_.b_transposed()}, a,
                      static_cast<const double*>(scratch(space_).b.data()), to);
   }
 
@@ -126,12 +127,18 @@ class Oracle {
 
 }  // namespace
 
-void solve(const Problem& problem, const Inputs& inputs, double* exact, float* allowed) {
+void solve(const Problem& problem, const Inputs& inputs, const Rows& rows, double* exact,
+           float* allowed) {
   const BoundTerms terms = bound_terms(problem, inputs.regime);
-  const std::int64_t product = problem.shape.m * problem.shape.n;
-  if (product == 0) return;  // BLAS rejects the leading dimensions of an empty matrix
-  for (std::int64_t i = 0; i < problem.batch; ++i)
-    Oracle(problem, inputs, i).run(terms, exact + i * product, allowed + i * product);
+  const std::int64_t m = problem.shape.m, n = problem.shape.n;
+  if (m * n == 0) return;  // BLAS rejects the leading dimensions of an empty matrix
+  for (std::int64_t done = 0; done < rows.count;) {
+    const std::int64_t batch = (rows.first + done) / m, row = (rows.first + done) % m;
+    const Rows of_this_product{row, std::min(m - row, rows.count - done)};
+    Oracle(problem, inputs, batch)
+        .run(terms, of_this_product, exact + done * n, allowed + done * n);
+    done += of_this_product.count;
+  }
   synchronize(inputs.a.space());
 }
 

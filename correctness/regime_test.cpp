@@ -278,7 +278,7 @@ TEST(Regime, TheSoundKernelPassesAndIsExactWhereTheClassIs) {
         const Inputs inputs(problem, regime, 5, Space::host);
         const Findings findings = Expected(problem, inputs).compare(compute(problem, inputs));
         EXPECT_TRUE(findings.passed())
-            << problem.id() << ' ' << name(regime) << ": " << findings.message(problem);
+            << problem.id() << ' ' << name(regime) << ": " << findings.message();
         const bool exact = bound_coefficient(precision, regime, problem.shape.k) == 0;
         EXPECT_EQ(epilogue_coefficient(problem, regime) == 0, exact);
       }
