@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include "bench/machine.hpp"
 #include "bench/options.hpp"
 #include "bench/trial.hpp"
+#include "correctness/write_whole.hpp"
 
 namespace gemm {
 namespace {
@@ -66,16 +66,6 @@ void shuffle(std::vector<Point>& points, std::uint64_t seed) {
   });
 }
 
-void write_file(const std::string& file, const std::string& text) {
-  const std::string partial = file + ".partial";
-  {
-    std::ofstream out(partial);
-    out << text << '\n';
-    if (!out.flush()) throw std::runtime_error(partial + ": cannot be written");
-  }
-  std::filesystem::rename(partial, file);
-}
-
 void register_points(const std::vector<Point>& points, Trial& trial) {
   for (const Point& point : points)
     benchmark::RegisterBenchmark(
@@ -95,7 +85,7 @@ int run(int argc, char** argv) {
     throw std::invalid_argument("--gemmwatch_device=gpu, but " + machine.device_note);
   Plan plan = select(options.selection, machine.device);
   if (!options.list_file.empty()) {
-    write_file(options.list_file, catalog_json(machine, options.injected(), plan).dump(1));
+    write_whole(options.list_file, catalog_json(machine, options.injected(), plan).dump(1) + "\n");
     return done;
   }
   if (!options.points_file.empty())

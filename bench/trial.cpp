@@ -74,6 +74,9 @@ struct Workbench {
   /// One launch on poisoned output, compared element by element.
   Findings check(const Kernel& kernel, int variant);
 
+  /// The same on other inputs in the same memory: those of check() negated, and so their result.
+  Findings check_negated(const Kernel& kernel, int variant);
+
   /// Seconds of one launch, from blocks that are lengthened until they last `at_least_s`.
   double launch_seconds(const Kernel& kernel, int variant, double at_least_s);
 
@@ -84,6 +87,9 @@ struct Workbench {
   /// The number of the fastest variant.
   int tune(const Kernel& kernel, int count);
 
+  /// A launch on the inputs as they are, into `result`.
+  void launch(const Kernel& kernel, int variant);
+
   Problem problem;
   Inputs inputs;
   Expected expected;
@@ -92,7 +98,7 @@ struct Workbench {
   std::unique_ptr<Stopwatch> stopwatch;
 };
 
-Findings Workbench::check(const Kernel& kernel, int variant) {
+void Workbench::launch(const Kernel& kernel, int variant) {
   const Space space = inputs.a.space();
   if (problem.beta == 0)
     fill(result, 0xff);  // NaN in every storage type: an element that is not written fails
@@ -105,6 +111,24 @@ Findings Workbench::check(const Kernel& kernel, int variant) {
   operands.variant = variant;
   kernel.launch(problem, operands);
   synchronize(space);
+}
+
+Findings Workbench::check(const Kernel& kernel, int variant) {
+  launch(kernel, variant);
+  return expected.compare(result);
+}
+
+Findings Workbench::check_negated(const Kernel& kernel, int variant) {
+  const Space space = inputs.a.space();
+  const auto negate_inputs = [&] {
+    negate_a(problem, inputs.a.data(), space);
+    negate_c(problem, inputs.c.data(), space);
+    synchronize(space);
+  };
+  negate_inputs();
+  launch(kernel, variant);
+  negate_inputs();
+  negate_c(problem, result.data(), space);
   return expected.compare(result);
 }
 
@@ -228,12 +252,8 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
                                        [&](int count) { return workbench.tune(kernel, count); });
   const Clock::time_point check_start = Clock::now();
   const Findings findings = workbench.check(kernel, variant);
-  const double check_s = seconds_since(check_start);
-  if (!findings.passed()) {
-    anything_incorrect_ = true;
-    state.SkipWithError(("incorrect: " + findings.message()).c_str());
-    return;
-  }
+  double check_s = seconds_since(check_start);
+  if (!findings.passed()) return fail_as_incorrect(state, findings.message());
 
   const double delay = kernel.name == options_.slow.kernel ? options_.slow.fraction : 0;
   const auto kernel_block = workbench.warm_block(kernel, variant, protocol::block_s, delay);
@@ -242,6 +262,12 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   const Rounds rounds = time_rounds(planned_rounds(point), *workbench.stopwatch, *kernel_block,
                                     *control_block, telemetry_);
   const double timed_s = seconds_since(timed_start);
+
+  const Clock::time_point recheck_start = Clock::now();
+  const Findings afterwards = workbench.check_negated(kernel, variant);
+  check_s += seconds_since(recheck_start);
+  if (!afterwards.passed())
+    return fail_as_incorrect(state, "after timing, on negated inputs: " + afterwards.message());
 
   std::size_t next = 0;  // the number of iterations was fixed to that of the test blocks
   for (auto _ : state) state.SetIterationTime(rounds.kernel_blocks[next++]);
@@ -256,6 +282,11 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   state.counters["timed_s"] = timed_s;
   state.counters["point_s"] = seconds_since(start);
   if (kernel.variants) state.counters["variant"] = variant;
+}
+
+void Trial::fail_as_incorrect(benchmark::State& state, const std::string& message) {
+  anything_incorrect_ = true;
+  state.SkipWithError(("incorrect: " + message).c_str());
 }
 
 void Trial::leave_if_context_lost() const {

@@ -26,15 +26,17 @@ class Trial {
   Trial(const Machine& machine, const Options& options);
   ~Trial();
 
-  /// Google Benchmark's function for a point: check, warm up, measure, report. An incorrect result
-  /// or a failed launch ends the point with an error and no time. If the GPU's context is lost the
-  /// process ends at once with exit code 70, since every later point would fail for nothing.
+  /// Google Benchmark's function for a point: check, warm up, measure, check again, report. An
+  /// incorrect result or a failed launch ends the point with an error and no time. If the GPU's
+  /// context is lost the process ends at once with exit code 70, since every later point would fail
+  /// for nothing.
   void measure(benchmark::State& state, const Point& point);
 
   bool anything_incorrect() const { return anything_incorrect_; }
 
  private:
   void measure_or_throw(benchmark::State& state, const Point& point);
+  void fail_as_incorrect(benchmark::State& state, const std::string& message);
   Workbench& workbench_for(const Problem& problem);
   void leave_if_context_lost() const;
 

@@ -43,6 +43,17 @@ struct Poison {
 };
 
 template <class F>
+struct Negate {
+  Extent extent;
+  typename F::Bits* matrix;
+
+  GEMM_HOST_DEVICE void operator()(std::int64_t i) const {
+    constexpr auto sign = static_cast<typename F::Bits>(~(~typename F::Bits{0} >> 1));
+    matrix[stored_index(extent, i)] ^= sign;
+  }
+};
+
+template <class F>
 struct Upcast {
   Extent extent;
   const typename F::Bits* from;
@@ -192,6 +203,12 @@ class ElementwiseEngine : public Engine {
     with_storage(precision, [&]<class F>(F) {
       const auto nan = static_cast<typename F::Bits>(rounded_bits<F>(quiet_nan()) | payload);
       launcher_.for_each(extent.rows * extent.columns, Poison<F>{extent, nan, bits<F>(c)});
+    });
+  }
+
+  void negate(Precision precision, const Extent& extent, void* matrix) const override {
+    with_storage(precision, [&]<class F>(F) {
+      launcher_.for_each(extent.rows * extent.columns, Negate<F>{extent, bits<F>(matrix)});
     });
   }
 

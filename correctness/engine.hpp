@@ -64,6 +64,9 @@ class Engine {
   /// Sets the elements of C, not its padding, to a NaN of this payload.
   virtual void poison(Precision, const Extent&, std::uint16_t payload, void* c) const = 0;
 
+  /// Changes the sign of the elements, not of the padding.
+  virtual void negate(Precision, const Extent&, void* matrix) const = 0;
+
   /// to, packed, = the elements or their absolute values.
   virtual void upcast(Precision, const Extent&, const void* from, bool absolute,
                       double* to) const = 0;

@@ -67,7 +67,8 @@ class Examiner {
     for (int variant = 0; variant < variants; ++variant) {
       prefix_ = kernel_.variants ? "variant " + std::to_string(variant) + ": " : "";
       if (!options_.watched) soil_workspace();
-      for (int i = 0; i < options_.launches; ++i) launch(variant, i);
+      for (int i = 0; i < options_.launches; ++i) launch_and_check(variant, i);
+      if (examination_.passed()) check_on_other_inputs(variant);
     }
     prefix_.clear();
     if (differ(inputs_.a, a_)) fail(checks::inputs, "A changed");
@@ -104,21 +105,26 @@ class Examiner {
     if (problem_.beta == 0) poison(problem_, c_.data(), space_, around.nan_payload);
   }
 
-  void launch(int variant, int number) {
+  void launch(int variant, void* stream) const {
+    kernel_.launch(problem_, {.a = a_.data(),
+                              .b = b_.data(),
+                              .c = c_.data(),
+                              .workspace = workspace_.data(),
+                              .stream = stream,
+                              .variant = variant});
+    synchronize(space_);
+  }
+
+  void launch_and_check(int variant, int number) {
     const Surroundings& around = surroundings[number % 2];
     prepare(around);
     synchronize(space_);
-    Operands operands{.a = a_.data(),
-                      .b = b_.data(),
-                      .c = c_.data(),
-                      .workspace = workspace_.data(),
-                      .variant = variant};
-    if (number > 0) {
-      operands.stream = load(space_).stream();
+    if (number == 0) {
+      launch(variant, nullptr);
+    } else {
       load(space_).begin();
+      launch(variant, load(space_).stream());
     }
-    kernel_.launch(problem_, operands);
-    synchronize(space_);
 
     if (number < 2 || !kernel_.deterministic) judge();
     if (const std::string changed = guards_.changed(around.guard_byte); !changed.empty())
@@ -129,6 +135,22 @@ class Examiner {
       fail(checks::repeat, "launch " + std::to_string(number + 1) +
                                " on the same inputs gave other bits than the first");
     }
+  }
+
+  /// With A and C0 negated, the negative of C must be correct. A tensor core does not promise to
+  /// truncate symmetrically, so that the bits may differ.
+  void check_on_other_inputs(int variant) {
+    if (!has_product() || options_.watched) return;
+    negate_a(problem_, a_.data(), space_);
+    prepare(surroundings[0]);
+    negate_c(problem_, c_.data(), space_);
+    synchronize(space_);
+    launch(variant, nullptr);
+    negate_a(problem_, a_.data(), space_);
+    negate_c(problem_, c_.data(), space_);
+    synchronize(space_);
+    if (const Findings findings = expected_.compare(c_.data()); findings.wrong > 0)
+      fail(checks::stale, "with A and C negated, of the negated result: " + findings.message());
   }
 
   /// Empty if C is there already.

@@ -25,9 +25,10 @@ inline constexpr std::string_view result = "result";    ///< an element outside 
 inline constexpr std::string_view padding = "padding";  ///< only what lies beyond column n changed
 inline constexpr std::string_view memory = "memory";    ///< bytes around an operand changed
 inline constexpr std::string_view repeat = "repeat";    ///< two launches differ in a bit
+inline constexpr std::string_view stale = "stale";      ///< not the result of the present inputs
 inline constexpr std::string_view inputs = "inputs";    ///< A or B changed
 inline constexpr std::string_view launch = "launch";    ///< the launch, or waiting for it, failed
-inline constexpr std::string_view all[] = {result, padding, memory, repeat, inputs, launch};
+inline constexpr std::string_view all[] = {result, padding, memory, repeat, stale, inputs, launch};
 }  // namespace checks
 
 /// What the checks of one kernel on one problem found.
@@ -49,7 +50,8 @@ struct ExamineOptions {
 /// Launches each variant of the kernel several times and compares. In the first launch, guard bands
 /// around A, B, C and the workspace are NaN, in the second zero, and so on; likewise the NaN that C
 /// holds where beta is 0. From the second on the device is busy (see load.hpp). All results must be
-/// equal bit for bit, or correct one by one if the kernel is not deterministic. Where alpha or k is
+/// equal bit for bit, or correct one by one if the kernel is not deterministic. At last, other
+/// inputs in the same memory must give another result. Where alpha or k is
 /// 0, A and B hold NaN, since they must not be read. A launch that throws ends the examination.
 Examination examine(const Kernel& kernel, const Problem& problem, Regime regime, std::uint64_t seed,
                     const ExamineOptions& options = {});

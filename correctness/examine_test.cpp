@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -168,7 +169,24 @@ TEST(Examine, RepeatsAsOftenAsAskedFor) {
   };
   EXPECT_THAT(failures(kernel(differs_at_last), problem, {.launches = 50}),
               ElementsAre(StartsWith("repeat: launch 50 ")));
-  EXPECT_EQ(launches, 50);
+  EXPECT_EQ(launches, 50) << "none after a failure";
+}
+
+// The matrices of a launch lie where those of the last one lay: that does not make them the same.
+TEST(Examine, SeesAResultThatIsRememberedByPointer) {
+  EXPECT_THAT(failures(kernel([](const Problem& subject, const Operands& operands) {
+                static const void* known = nullptr;
+                static std::vector<float> remembered;
+                auto* c = static_cast<float*>(operands.c);
+                if (operands.a != known) {
+                  sound(subject, operands);
+                  known = operands.a;
+                  remembered.assign(c, c + 90);
+                }
+                std::copy(remembered.begin(), remembered.end(), c);
+              })),
+              ElementsAre(StartsWith("stale: with A and C negated, of the negated result: 90 of 90 "
+                                     "elements wrong")));
 }
 
 // One unit in the last place from launch to launch is within the bound; nonsense is not.

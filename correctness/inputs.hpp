@@ -24,4 +24,10 @@ struct Inputs {
 /// (at most 0x3f): what C holds before a launch with beta = 0. Ordered as fill() is.
 void poison(const Problem& problem, void* c, Space space, std::uint16_t payload);
 
+/// Change the sign of the elements of A or C, not of their padding, ordered as fill() is. With both
+/// negated, alpha A B + beta C0 and its roundings to nearest become their negatives: other inputs,
+/// in the same memory, for which Expected is known.
+void negate_a(const Problem& problem, void* a, Space space);
+void negate_c(const Problem& problem, void* c, Space space);
+
 }  // namespace gemm

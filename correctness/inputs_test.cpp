@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "correctness/draw.hpp"
+#include "correctness/expected.hpp"
 #include "correctness/test_kernel.hpp"
 
 namespace gemm {
@@ -113,6 +114,27 @@ TEST(Inputs, PoisonReplacesTheElementsOnly) {
   poison(problem, inputs.c.data(), Space::host, 0x2a);
   const auto* stored = static_cast<const std::uint16_t*>(inputs.c.data());
   for (int i = 0; i < 3 * 6; ++i) EXPECT_EQ(stored[i], i % 6 < 4 ? 0x7e2a : 0xffff) << i;
+}
+
+TEST(Inputs, NegatedTheyHaveTheNegatedResult) {
+  for (const Precision precision : all_precisions)
+    for (const Regime regime : all_regimes()) {
+      const Problem problem{.shape = {5, 6, 40},
+                            .precision = precision,
+                            .layout = Layout::tn,
+                            .batch = 2,
+                            .alpha = 0.7,
+                            .beta = 0.3,
+                            .pad = {1, 2, 3}};
+      const Inputs inputs(problem, regime, 1, Space::host);
+      const Expected expected(problem, inputs);
+      negate_a(problem, inputs.a.data(), Space::host);
+      negate_c(problem, inputs.c.data(), Space::host);
+      const Buffer c = test::compute(problem, inputs);
+      negate_c(problem, c.data(), Space::host);
+      const Findings findings = expected.compare(c);
+      EXPECT_TRUE(findings.passed()) << name(regime) << ": " << findings.message();
+    }
 }
 
 // -- Wide integers -------------------------------------------------------------------------------
