@@ -82,10 +82,12 @@ configure() {
     die "cmake cannot configure build/$1; its output is above"
 }
 
+# build PRESET [TARGET...]: all that a user needs, unless targets are named.
 build() {
-  local show=quietly
+  local show=quietly targets=("${@:2}")
   if [[ -t 1 ]]; then show=; fi # a terminal sees ninja's progress
   say "building build/$1"
   configure "$1"
-  (cd "$root" && $show cmake --build --preset "$1") || die "the build failed; its output is above"
+  (cd "$root" && $show cmake --build --preset "$1" "${targets[@]/#/--target=}") ||
+    die "the build failed; its output is above"
 }

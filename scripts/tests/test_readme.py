@@ -24,6 +24,9 @@ ELSEWHERE = {
     "scripts/check": ".ci/run",
     "scripts/check --fix": "scripts/check is the same steps without the corrections",
     ".ci/run": "continuous integration",
+    "scripts/faults": "ctest runs its program with --quick",
+    "scripts/faults --quick": "ctest: faults_host and faults_gpu",
+    "scripts/faults --fault=cpu_ld_ignored": "ctest runs its program for all faults",
 }
 
 # What a README may tell a reader to run and this test then runs.
