@@ -18,6 +18,7 @@ from ci.measure import SELECTIONS
 from ci.paired_gate import PairedGate
 from ci.policy import policy_for
 from ci.records import Samples, load_run, load_samples
+from ci.retired import FILE, load_retired
 from ci.verdict_json import verdict_document
 from ci.verdict_text import verdict_markdown, verdict_text
 from ci.verdicts import Judgement
@@ -92,6 +93,7 @@ def _measured(arguments: argparse.Namespace, out: Path) -> Judgement:
         filter=arguments.filter or "",
         baseline=arguments.baseline,
         strict=arguments.strict,
+        retired=load_retired(FILE),
         budget=Budget(60 * arguments.budget) if arguments.budget else Budget(),
     ).judge()
 
@@ -104,7 +106,9 @@ def _base_build(arguments: argparse.Namespace, head: Path) -> BaseBuild:
 
 def gate(base: Samples, head: Samples, out: Path | None, strict: bool) -> Exit:
     """Judges a run against a stored base and announces the answer."""
-    return announce(judge(base, head, policy_for(head.device), strict), out)
+    return announce(
+        judge(base, head, policy_for(head.device), strict, retired=load_retired(FILE)), out
+    )
 
 
 def announce(judgement: Judgement, out: Path | None) -> Exit:

@@ -10,6 +10,7 @@ from ci.confirm import settled
 from ci.hypotheses import family_hypotheses, point_hypotheses
 from ci.policy import Policy
 from ci.records import Outcome, Samples
+from ci.retired import Retired, excused
 from ci.screen import screen
 from ci.validity import disturbances
 from ci.verdicts import Confirmation, Judgement, PointVerdict, Verdict
@@ -21,10 +22,11 @@ def judge(
     policy: Policy,
     strict: bool = False,
     confirmation: Confirmation | None = None,
+    retired: Sequence[Retired] = (),
 ) -> Judgement:
     """Judges head against a stored base; what was confirmed by pairs replaces what the base says.
 
-    strict: a point that stays undecided is a doubt.
+    strict: a point that stays undecided is a doubt. retired: points that may be gone or broken.
     """
     differences = _differences(base, head)
     broken = broken_points(base, head)
@@ -41,6 +43,7 @@ def judge(
             others = [settled(point, confirmation) for point in others]
             families = [settled(family, confirmation) for family in families]
         doubts += _nothing_learnt(base, head, others)
+    points = [excused(point, retired) for point in (*broken, *others)]
     undecided = sum(item.verdict is Verdict.inconclusive for item in (*others, *families))
     if strict and undecided:
         doubts.append(f"{undecided} points or families are inconclusive, which --strict refuses")
@@ -48,7 +51,7 @@ def judge(
         base=base,
         head=head,
         policy=policy,
-        points=tuple(sorted([*broken, *others], key=lambda point: point.id)),
+        points=tuple(sorted(points, key=lambda point: point.id)),
         families=tuple(sorted(families, key=lambda family: family.id)),
         doubts=tuple(doubts),
         notes=tuple(_notes(base, head)),

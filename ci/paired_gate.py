@@ -6,7 +6,7 @@ suspect is measured once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,10 +21,11 @@ from ci.errors import NoAnswer
 from ci.hypotheses import Hypothesis
 from ci.judge import judge
 from ci.measure import RunOptions, measure
-from ci.pairs import Arm, Pairs
+from ci.pairs import Arm, Pairs, only
 from ci.plan import selected_points
 from ci.policy import Policy, policy_for
 from ci.records import Samples, load_samples
+from ci.retired import Retired
 from ci.revision import revision
 from ci.validity import disturbances
 from ci.verdicts import Confirmation, Judgement
@@ -41,6 +42,7 @@ class PairedGate:
     filter: str = ""
     baseline: Path | None = None  # None: the one of this machine, if there is one
     strict: bool = False
+    retired: Sequence[Retired] = ()
     budget: Budget = field(default_factory=Budget)
 
     def judge(self) -> Judgement:
@@ -55,8 +57,9 @@ class PairedGate:
             screening = self._screen_by_pairs(base, head, policy)
         confirmation = self._confirm(screening, base, head, policy)
         judgement = judge(
-            screening.base, screening.head, screening.policy, self.strict, confirmation
-        )
+            screening.base, screening.head, screening.policy, self.strict, confirmation,
+            self.retired,
+        )  # fmt: skip
         return replace(judgement, notes=(*judgement.notes, *note, *_confirmed(confirmation)))
 
     # ---- the screen --------------------------------------------------------------------------
@@ -88,9 +91,11 @@ class PairedGate:
 
     def _screen_by_pairs(self, base: Catalog, head: Catalog, policy: Policy) -> Judgement:
         """Both sides are of the same hour, so no day lies between them."""
-        arms = self._sides(
-            base, head, lambda c: selected_points(c, self.head_program.selection, self.filter)
-        )
+        selection = self.head_program.selection
+        arms = [
+            replace(arm, points=selected_points(arm.catalog, selection, self.filter))
+            for arm in self._sides(base, head, (), self.filter)
+        ]
         runs = self._pairs(self._screen_folder, arms, policy).measure(policy.screen_trials)
         same_day = replace(policy, day_std=0.0, family_day_std=0.0)
         return judge(runs[0].samples, runs[1].samples, same_day)
@@ -106,7 +111,7 @@ class PairedGate:
         cost = Cost(screening.head.seconds, canary, policy)
         chosen, left_out = cost.affordable(suspects, self.budget.left)
         points = tuple(dict.fromkeys(point for suspect in chosen for point in suspect.points))
-        sides = self._sides(base, head, lambda _: points) if points else []
+        sides = self._sides(base, head, points, only(points)) if points else []
         twins = canary_arms(canary, self.head_program, head, policy) if canary else []
         before = self.budget.spent
         runs = self._pairs(self.folder / "pairs", [*sides, *twins], policy).measure(policy.pairs)
@@ -145,11 +150,11 @@ class PairedGate:
         )
 
     def _sides(
-        self, base: Catalog, head: Catalog, points: Callable[[Catalog], tuple[str, ...]]
+        self, base: Catalog, head: Catalog, points: tuple[str, ...], pattern: str
     ) -> list[Arm]:
         return [
-            Arm("base", self.base_program, base, points(base)),
-            Arm("head", self.head_program, head, points(head)),
+            Arm("base", self.base_program, base, points, pattern),
+            Arm("head", self.head_program, head, points, pattern),
         ]
 
     def _pairs(self, folder: Path, arms: Sequence[Arm], policy: Policy) -> Pairs:
