@@ -15,7 +15,7 @@ import numpy as np
 from ci.bench_program import BenchProgram
 from ci.catalog import Catalog, kernel_of
 from ci.hypotheses import Hypothesis, Limits
-from ci.pairs import Arm
+from ci.pairs import Arm, only
 from ci.policy import Policy
 from ci.records import PointSamples, Samples
 from ci.verdicts import PointVerdict, Verdict
@@ -37,10 +37,11 @@ def canary_arms(point: str, head: BenchProgram, catalog: Catalog, policy: Policy
     """catalog: of the head build as it is. The slowed twin's says that it is slowed."""
     plain = replace(head, slow="")
     slowed = replace(head, slow=f"{kernel_of(point)}:{100 * policy.canary_slowdown:g}")
+    what = ((point,), only([point]))
     return [
-        Arm(PLAIN, plain, catalog, (point,)),
-        Arm(IDENTICAL, plain, catalog, (point,)),
-        Arm(SLOWED, slowed, slowed.catalog(), (point,)),
+        Arm(PLAIN, plain, catalog, *what),
+        Arm(IDENTICAL, plain, catalog, *what),
+        Arm(SLOWED, slowed, slowed.catalog(), *what),
     ]
 
 

@@ -19,6 +19,8 @@ class Effect(Protocol):
 
     @property
     def effect(self) -> float: ...
+    @property
+    def floor(self) -> float: ...  # a smaller effect is noise, whatever its p
     def p_above(self, bound: float) -> float: ...
     def p_below(self, bound: float) -> float: ...
     def low(self, alpha: float) -> float: ...
@@ -47,9 +49,10 @@ def decide(
     effect: Effect, p_slower: float, p_faster: float, limits: Limits, alpha: float
 ) -> Verdict:
     """The rule. p_slower and p_faster: adjusted p of "not slower (faster) by more than tau"."""
-    if p_slower <= alpha and effect.effect >= limits.tau_fail:
+    large = max(limits.tau_fail, effect.floor)
+    if p_slower <= alpha and effect.effect >= large:
         return Verdict.regressed
-    if p_faster <= alpha and effect.effect <= -limits.tau_fail:
+    if p_faster <= alpha and effect.effect <= -large:
         return Verdict.improved
     if effect.high(alpha) < limits.tau_fail:
         return Verdict.same
@@ -76,7 +79,7 @@ def _smallest_visible(effect: Effect, limits: Limits, hypotheses: int, policy: P
     """The slowdown that would be reported with the policy's power, as the only one (Holm's
     first and strictest step)."""
     proof = effect.effect - effect.low(policy.alpha / hypotheses)
-    threshold = max(limits.tau_fail, limits.tau + proof)
+    threshold = max(limits.tau_fail, effect.floor, limits.tau + proof)
     return _share(threshold + effect.effect - effect.low(1 - policy.power))
 
 

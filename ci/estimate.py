@@ -27,6 +27,7 @@ class Estimate:
     effect: float
     standard_error: float
     df: float
+    floor: float = 0.0  # the test alone decides what is noise
 
     def p_above(self, bound: float) -> float:
         """One-sided p of the hypothesis "the true effect is at most bound"."""

@@ -31,6 +31,7 @@ class Arm:
     program: BenchProgram
     catalog: Catalog
     points: tuple[str, ...]
+    filter: str  # that selects the points
 
 
 @dataclass
@@ -125,7 +126,7 @@ def _plan(arm: Arm, pairs: int, policy: Policy) -> Plan:
     return Plan(
         catalog=arm.catalog,
         program=arm.program,
-        filter=only(arm.points),
+        filter=arm.filter,
         trials=pairs,
         base_seed=policy.base_seed,
         points=arm.points,

@@ -76,3 +76,11 @@ def test_one_spike_moves_the_effect_little() -> None:
     calm = np.linspace(-0.001, 0.001, 14)
     spiked = np.append(calm[:-1], 3.0)
     assert PairedEstimate(spiked).effect == pytest.approx(0, abs=0.0005)
+
+
+def test_the_floor_is_the_spread_of_single_pairs_and_a_spike_is_none() -> None:
+    normal = np.random.default_rng(6).normal(0.05, 0.01, 4000)
+    assert PairedEstimate(normal).floor == pytest.approx(0.01, rel=0.1)
+    calm = np.linspace(-0.001, 0.001, 14)
+    spiked = PairedEstimate(np.append(calm[:-1], 3.0)).floor
+    assert spiked == pytest.approx(PairedEstimate(calm).floor, rel=0.2)
