@@ -15,7 +15,7 @@ from ci.bench_program import ROOT
 from ci.catalog import SCHEMA
 from ci.command_line import SubParsers
 from ci.errors import BadInput, Exit
-from ci.files import write_whole
+from ci.files import reviewable, write_whole
 from ci.policy import policy_for
 from ci.records import BASELINE_KIND, Outcome, Run, Samples, load_baseline, load_run
 from ci.validity import disturbances
@@ -88,7 +88,7 @@ def store(run: Run, path: Path, note: str = "") -> None:
         # What a report needs to place the points: on the ladder, under the roofline.
         "catalog": {key: run.catalog.document[key] for key in ("peaks", "kernels", "problems")},
     }
-    write_whole(path, _reviewable(document))
+    write_whole(path, reviewable(document))
 
 
 def refuse_unfit(samples: Samples) -> None:
@@ -164,19 +164,3 @@ def _slug(machine: str) -> str:
 
 def _five_digits(value: float) -> float:
     return float(f"{value:.5g}")
-
-
-def _reviewable(document: Mapping[str, Any]) -> str:
-    """Compact JSON with a line for each point, so that a diff shows which ones moved."""
-    fields = []
-    for key, value in document.items():
-        if isinstance(value, dict):
-            lines = [f"  {json.dumps(k)}: {_compact(v)}" for k, v in value.items()]
-            fields.append(f" {json.dumps(key)}: {{\n" + ",\n".join(lines) + "\n }")
-        else:
-            fields.append(f" {json.dumps(key)}: {_compact(value)}")
-    return "{\n" + ",\n".join(fields) + "\n}\n"
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)

@@ -35,6 +35,22 @@ def write_json(path: Path, document: object) -> None:
     write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
+def reviewable(document: Mapping[str, Any]) -> str:
+    """Compact JSON with a line for each point, so that a diff shows which ones moved."""
+    fields = []
+    for key, value in document.items():
+        if isinstance(value, dict):
+            lines = [f"  {json.dumps(k)}: {_compact(v)}" for k, v in value.items()]
+            fields.append(f" {json.dumps(key)}: {{\n" + ",\n".join(lines) + "\n }")
+        else:
+            fields.append(f" {json.dumps(key)}: {_compact(value)}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
 def read_json(path: Path, way_out: str) -> Fields:
     """The object in a JSON file. way_out: what the reader of a BadInput can do about the file."""
     try:

@@ -3,6 +3,7 @@
 import sys
 
 import ci.baseline
+import ci.evidence.command
 import ci.gate
 import ci.listing
 import ci.run
@@ -11,7 +12,15 @@ import reports.commands
 from ci.command_line import run_command
 from reports.files import ReportError
 
-COMMANDS = [ci.run, ci.gate, ci.baseline, ci.scoreboard, ci.listing, reports.commands]
+COMMANDS = [
+    ci.run,
+    ci.gate,
+    ci.baseline,
+    ci.scoreboard,
+    ci.listing,
+    ci.evidence.command,
+    reports.commands,
+]
 
 if __name__ == "__main__":
     add_parsers = [command.add_parser for command in COMMANDS]

@@ -1,0 +1,97 @@
+"""summary.json: the evidence in numbers, and what it was made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ci.evidence.record import FOLDER, Record
+from ci.evidence.study import (
+    Tally,
+    innocent_gates,
+    power,
+    power_by_pairs,
+    real_gates,
+)
+from ci.policy import policy_for
+from ci.verdicts import Answer
+
+_CI = Path(__file__).resolve().parents[1]
+# What decides the numbers besides records and policy.
+_JUDGE = (
+    "broken.py", "catalog.py", "conclude.py", "confirm.py", "estimate.py", "hypotheses.py",
+    "judge.py", "retired.py", "screen.py", "signed_rank.py", "validity.py", "verdicts.py",
+    "evidence/record.py", "evidence/resample.py", "evidence/study.py", "evidence/summary.py",
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How many gates are resampled from each record."""
+
+    innocent: int = 2000
+    slowed: int = 100  # for each slowdown; each gate has several victims
+    by_pairs: int = 25  # for each number of pairs
+
+
+def summarize(
+    records: Sequence[Record], effort: Effort, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """The document. say gets a line before each long step."""
+    studies: dict[str, Any] = {}
+    for record in records:
+        say(f"{record.name}: {effort.innocent} innocent gates")
+        innocent = innocent_gates(record, effort.innocent)
+        say(f"{record.name}: power")
+        studies[record.name] = {
+            "source": record.source,
+            "policy": dataclasses.asdict(policy_for(record.device)),
+            "sessions": {s.name: {"card": s.card, "trials": s.trials} for s in record.sessions},
+            "aa_resampled": innocent,
+            "power": power(record, effort.slowed),
+            "power_at_3_percent_by_pairs": power_by_pairs(record, effort.by_pairs, 0.03),
+        }
+    return {
+        "schema": 1,
+        "digest": digest(),
+        "aa_real": _real(records),
+        "aa_resampled": {
+            key: sum(study["aa_resampled"][key] for study in studies.values())
+            for key in ("gates", "alarms")
+        } | {"records": list(studies)},
+        "power": _whole_power(studies),
+        "records": studies,
+    }  # fmt: skip
+
+
+def digest(folder: Path = FOLDER) -> str:
+    """Of records, policy and judge: evidence of another digest is stale."""
+    parts = [_CI / name for name in ("policy.py", *_JUDGE)] + sorted(folder.glob("*.json"))
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(hashlib.sha256(part.read_bytes()).digest())
+    return whole.hexdigest()[:16]
+
+
+def _real(records: Sequence[Record]) -> dict[str, Any]:
+    judgements = [(record, gate) for record in records for gate in real_gates(record)]
+    return {
+        "gates": len(judgements),
+        "alarms": sum(gate.answer is Answer.regression for _, gate in judgements),
+        "hypotheses": sum(gate.compared + len(gate.families) for _, gate in judgements),
+        "records": list(dict.fromkeys(record.name for record, _ in judgements)),
+    }
+
+
+def _whole_power(studies: dict[str, Any]) -> dict[str, Any]:
+    """Of screen and confirmation together, over all records."""
+    found: dict[str, Any] = {}
+    for study in studies.values():
+        for loss, of_loss in study["power"].items():
+            both, tally = of_loss["stages"]["both"], found.setdefault(loss, Tally())
+            tally.trials += both["trials"]
+            tally.flagged += both["flagged"]
+    return {loss: tally.document() for loss, tally in found.items()} | {"records": list(studies)}
