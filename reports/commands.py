@@ -1,4 +1,4 @@
-"""The subcommands of `gemmwatch` that draw: report and readme."""
+"""The subcommands of `gemmwatch` that draw: report, readme and wrong."""
 
 import argparse
 from pathlib import Path
@@ -8,12 +8,13 @@ from reports.page import report_files
 from reports.reading import read_measured
 from reports.readme import prepare
 from reports.verdict import read_verdict
+from reports.wrong import read_mask, wrong_picture
 
 PASS, NOT_CURRENT = 0, 1
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Adds both subcommands; args.execute(args) returns the exit code or raises ReportError."""
+    """Adds the subcommands; args.execute(args) returns the exit code or raises ReportError."""
     report = subparsers.add_parser("report", help="make a self-contained page of a run")
     report.add_argument("run", type=Path, help="run.json, or a baseline with its catalog")
     report.add_argument(
@@ -28,6 +29,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--check", action="store_true", help="change nothing; exit 1 if a block is not current"
     )
     readme.set_defaults(execute=_readme)
+
+    wrong = subparsers.add_parser("wrong", help="draw where in C a result is wrong")
+    wrong.add_argument("mask", type=Path, help="a file that gemmwatch-check --mask-dir=DIR wrote")
+    wrong.add_argument("--out", type=Path, help="PNG file (default: beside the mask)")
+    wrong.set_defaults(execute=_wrong)
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -51,3 +57,10 @@ def _readme(args: argparse.Namespace) -> int:
     print("\n".join(problems))
     print("regenerate with: scripts/readme")
     return NOT_CURRENT
+
+
+def _wrong(args: argparse.Namespace) -> int:
+    out: Path = args.out or args.mask.with_suffix(".png")
+    write_whole(out, wrong_picture(read_mask(args.mask)).png)
+    print(out)
+    return PASS
