@@ -7,7 +7,7 @@ namespace gemm::protocol {
 
 /// Rounds of control-test-test-control a point; fewer where a launch may take longer than
 /// `slow_launch_s` by the plan, so that a few slow rungs do not take most of a trial.
-inline constexpr int rounds = 4;
+inline constexpr int rounds = 3;
 inline constexpr int slow_rounds = 1;
 inline constexpr double slow_launch_s = 0.1;
 

@@ -65,9 +65,9 @@ struct Workbench {
         stopwatch(make_stopwatch(machine.device.space, problem, rotation)) {
     // A control that computes something else is no control. This is also the first launch of the
     // library, which creates its handle; that could not be captured.
-    const Kernel& control = control_of(machine.device.space);
-    if (const Findings findings = check(control, 0); !findings.passed())
-      throw std::runtime_error("the control, " + std::string(control.name) +
+    const Kernel& vendor = control_of(machine.device.space);
+    if (const Findings findings = check(vendor, 0); !findings.passed())
+      throw std::runtime_error("the control, " + std::string(vendor.name) +
                                ", is incorrect: " + findings.message());
   }
 
@@ -84,6 +84,9 @@ struct Workbench {
   std::unique_ptr<PreparedBlock> warm_block(const Kernel& kernel, int variant, double seconds,
                                             double delay = 0);
 
+  /// The control's block, warmed up and sized once for all kernels of the problem.
+  PreparedBlock& control_block();
+
   /// The number of the fastest variant.
   int tune(const Kernel& kernel, int count);
 
@@ -96,6 +99,7 @@ struct Workbench {
   Buffer result;
   Rotation rotation;
   std::unique_ptr<Stopwatch> stopwatch;
+  std::unique_ptr<PreparedBlock> control;
 };
 
 void Workbench::launch(const Kernel& kernel, int variant) {
@@ -152,6 +156,11 @@ std::unique_ptr<PreparedBlock> Workbench::warm_block(const Kernel& kernel, int v
                              .variant = variant,
                              .launches = launches,
                              .delay_s = delay * launch_s * static_cast<double>(launches)});
+}
+
+PreparedBlock& Workbench::control_block() {
+  if (!control) control = warm_block(control_of(inputs.a.space()), 0, protocol::block_s);
+  return *control;
 }
 
 int Workbench::tune(const Kernel& kernel, int count) {
@@ -244,7 +253,6 @@ Workbench& Trial::workbench_for(const Problem& problem) {
 void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   const Clock::time_point start = Clock::now();
   const Kernel& kernel = *point.kernel;
-  const Kernel& control = control_of(space(kernel.arch));
   Workbench& workbench = workbench_for(point.problem);
   const double setup_s = seconds_since(start);
 
@@ -257,10 +265,10 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
 
   const double delay = kernel.name == options_.slow.kernel ? options_.slow.fraction : 0;
   const auto kernel_block = workbench.warm_block(kernel, variant, protocol::block_s, delay);
-  const auto control_block = workbench.warm_block(control, 0, protocol::block_s);
+  PreparedBlock& control_block = workbench.control_block();
   const Clock::time_point timed_start = Clock::now();
   const Rounds rounds = time_rounds(planned_rounds(point), *workbench.stopwatch, *kernel_block,
-                                    *control_block, telemetry_);
+                                    control_block, telemetry_);
   const double timed_s = seconds_since(timed_start);
 
   const Clock::time_point recheck_start = Clock::now();
@@ -274,7 +282,7 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   report_rounds(state, point.problem, machine_, rounds);
   for (const auto& [key, value] : telemetry_.summary()) state.counters[key] = value;
   state.counters["launches"] = static_cast<double>(kernel_block->launches);
-  state.counters["control_launches"] = static_cast<double>(control_block->launches);
+  state.counters["control_launches"] = static_cast<double>(control_block.launches);
   state.counters["buffers"] = static_cast<double>(workbench.rotation.sets());
   state.counters["bound_share"] = findings.worst_share_of_bound;
   state.counters["setup_s"] = setup_s;

@@ -25,7 +25,7 @@ constexpr std::array stages{
     StageInfo{"cpu_threaded", "CPU: threads", 0.01},
     StageInfo{"cpu_vendor", "CPU: vendor library", 0.01},
     StageInfo{"naive", "one thread, one output", 0.3},
-    StageInfo{"coalesced", "neighbouring threads, neighbouring addresses", 2},
+    StageInfo{"coalesced", "neighbouring threads, neighbouring addresses", 1},
     StageInfo{"tiled", "shared-memory tile", 4},
     StageInfo{"register_tiled_1d", "a column of outputs per thread", 4},
     StageInfo{"register_tiled_2d", "a patch of outputs per thread", 4},

@@ -34,4 +34,24 @@ __device__ void store_linear(Storage* c, float product, float alpha, float beta)
   *c = round_to<Storage>(value);
 }
 
+/// The same for two neighbours of a row, of which `valid` exist, in one access where that is
+/// possible.
+template <class Storage>
+__device__ void store_linear_pair(Storage* c, float first, float second, long long valid,
+                                  float alpha, float beta) {
+  struct alignas(2 * sizeof(Storage)) Pair {
+    Storage element[2];
+  };
+  if (valid >= 2 && reinterpret_cast<unsigned long long>(c) % sizeof(Pair) == 0) {
+    Pair pair;
+    if (beta != 0.0f) pair = *reinterpret_cast<const Pair*>(c);
+    store_linear(&pair.element[0], first, alpha, beta);
+    store_linear(&pair.element[1], second, alpha, beta);
+    *reinterpret_cast<Pair*>(c) = pair;
+  } else {
+    if (valid >= 1) store_linear(c, first, alpha, beta);
+    if (valid >= 2) store_linear(c + 1, second, alpha, beta);
+  }
+}
+
 }  // namespace gemm::device

@@ -1,0 +1,49 @@
+// Where the vocabulary meets the wgmma rungs: tensor maps for both operands, and the launch itself.
+#pragma once
+
+#include "kernels/simt/launch.cuh"
+#include "kernels/sm90a/tensor_map.hpp"
+
+namespace gemm::sm90a {
+
+struct Maps {
+  CUtensorMap a{}, b{};
+};
+
+/// Maps whose boxes are what wgmma_tile.cuh copies at once: whole tile sides along k-contiguous
+/// lines, else 128 bytes of the side for each k of a panel. Empty where nothing will be read.
+inline Maps maps_for(const Problem& problem, const Operands& operands, unsigned tile_m,
+                     unsigned tile_n) {
+  if (problem.shape.k == 0 || problem.alpha == 0) return {};
+  const unsigned per_line = 128 / element_bytes(problem.precision);
+  return {tensor_map(problem.precision, stored_a(problem, operands),
+                     problem.a_transposed() ? per_line : tile_m),
+          tensor_map(problem.precision, stored_b(problem, operands),
+                     problem.b_transposed() ? tile_n : per_line)};
+}
+
+/// As simt::launch_for_layout, for the combinations that wgmma has: `launch` is called as
+/// launch(a_k_contiguous, b_k_contiguous, product, maps, stream, tiles).
+template <class Launch>
+void launch_for_layout(const Problem& problem, const Operands& operands, unsigned tile_m,
+                       unsigned tile_n, Launch launch) {
+  simt::launch_for_layout(
+      problem, operands, tile_m, tile_n,
+      [&](auto a_k, auto b_k, const auto& product, cudaStream_t stream, unsigned tiles) {
+        if constexpr (sizeof(simt::StorageOf<decltype(product)>) == 2 || (a_k() && b_k()))
+          launch(a_k, b_k, product, maps_for(problem, operands, tile_m, tile_n), stream, tiles);
+      });
+}
+
+/// kernel<<<blocks, threads, memory_bytes, stream>>>(product, map of A, map of B, more...).
+template <class Kernel, class Product, class... More>
+void launch(Kernel kernel, unsigned blocks, int threads, int memory_bytes, cudaStream_t stream,
+            const Product& product, const Maps& maps, More... more) {
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, memory_bytes) !=
+      cudaSuccess)
+    throw std::runtime_error("the device does not grant " + std::to_string(memory_bytes) +
+                             " bytes of shared memory a block");
+  kernel<<<blocks, threads, memory_bytes, stream>>>(product, maps.a, maps.b, more...);
+}
+
+}  // namespace gemm::sm90a
