@@ -4,6 +4,7 @@ import sys
 
 import ci.baseline
 import ci.evidence.command
+import ci.export
 import ci.gate
 import ci.listing
 import ci.run
@@ -18,6 +19,7 @@ COMMANDS = [
     ci.baseline,
     ci.scoreboard,
     ci.listing,
+    ci.export,
     ci.evidence.command,
     reports.commands,
 ]

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import ci.baseline
+import ci.evidence.command
+import ci.export
 import ci.gate
 import ci.listing
 import ci.policy
@@ -19,7 +21,15 @@ import ci.scoreboard
 from ci.command_line import run_command
 from ci.tests.synthetic import catalog_document
 
-COMMANDS = [ci.run, ci.gate, ci.baseline, ci.scoreboard, ci.listing]
+COMMANDS = [
+    ci.run,
+    ci.gate,
+    ci.baseline,
+    ci.scoreboard,
+    ci.listing,
+    ci.export,
+    ci.evidence.command,
+]
 
 
 @dataclass
