@@ -6,21 +6,19 @@ once more (the identical twin), and slowed by a known share in real device time 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from math import log1p
+from pathlib import Path
 
 import numpy as np
 
 from ci.bench_program import BenchProgram
 from ci.catalog import Catalog, kernel_of
-from ci.hypotheses import Hypothesis, Limits
-from ci.pairs import Arm, only
+from ci.confirm import confirm
+from ci.pairs import Arm, Pairs, only
 from ci.policy import Policy
-from ci.records import PointSamples, Samples
-from ci.verdicts import PointVerdict, Verdict
-
-PLAIN, IDENTICAL, SLOWED = "canary-plain", "canary-identical", "canary-slowed"
+from ci.records import Run, Samples
+from ci.twins import IDENTICAL, PLAIN, SLOWED, twin_hypotheses
+from ci.verdicts import PointVerdict
 
 
 def choose_canary(head: Samples) -> str | None:
@@ -45,36 +43,13 @@ def canary_arms(point: str, head: BenchProgram, catalog: Catalog, policy: Policy
     ]
 
 
-def twin_hypotheses(point: str, arms: Sequence[Samples], policy: Policy) -> list[Hypothesis]:
-    """What is asked of the twins, as of any suspect; empty if one of them gave no time."""
-    if not all(point in arm.points for arm in arms):
+def measure_canary(
+    run: Run, program: BenchProgram, folder: Path, choices: Path, policy: Policy
+) -> list[PointVerdict]:
+    """The twins of a point of this run, where nothing else is measured by pairs."""
+    point = choose_canary(run.samples)
+    if point is None:
         return []
-    plain, *twins = (arm.points[point] for arm in arms)
-    limits = Limits(log1p(policy.tau), log1p(policy.paired_tau_fail))
-    names = (IDENTICAL, SLOWED)
-    return [
-        _hypothesis(f"{n}/{point}", plain, t, limits) for n, t in zip(names, twins, strict=True)
-    ]
-
-
-def canary_doubts(twins: Sequence[PointVerdict], policy: Policy) -> list[str]:
-    """Why the gate cannot be trusted; empty if it told the twins apart."""
-    if not twins:
-        return [
-            "no twin of a kernel could be measured, so this gate has not shown that it can fail"
-        ]
-    identical, slowed = twins
-    doubts = []
-    if identical.verdict is Verdict.regressed:
-        doubts.append(f"an identical twin was flagged: {identical.id}: {identical.reason}")
-    if slowed.verdict is not Verdict.regressed:
-        doubts.append(
-            f"a twin slowed by {policy.canary_slowdown:.0%} was not flagged: "
-            f"{slowed.id}: {slowed.reason}"
-        )
-    return doubts
-
-
-def _hypothesis(name: str, plain: PointSamples, twin: PointSamples, limits: Limits) -> Hypothesis:
-    times = (float(np.median(plain.kernel_us)), float(np.median(twin.kernel_us)))
-    return Hypothesis(name, plain.log_ratio, twin.log_ratio, 0.0, limits, *times)
+    arms = canary_arms(point, program, run.catalog, policy)
+    twins = [twin.samples for twin in Pairs(folder, arms, choices, policy).measure(policy.pairs)]
+    return confirm([], [], twin_hypotheses(point, twins, policy), policy)[1]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ci import baseline as baselines
+from ci.canary import measure_canary
 from ci.errors import BadInput, Exit, NoAnswer
 from ci.gate import gate
+from ci.measure import RunOptions
+from ci.plan import RunFolder
+from ci.policy import policy_for
 from ci.records import Run, load_samples
 
 
-def judge_run(run: Run, out: Path, baseline: Path | None, strict: bool) -> Exit:
+def judge_run(run: Run, options: RunOptions) -> Exit:
     """Gates the run against the baseline given or found, else makes it the local baseline.
 
     An approved baseline comes before a local one.
     """
+    baseline = options.baseline
     head = run.samples
     base = (
         load_samples(baseline)
@@ -23,7 +26,16 @@ def judge_run(run: Run, out: Path, baseline: Path | None, strict: bool) -> Exit:
             head.fingerprint, head.selection, (baselines.APPROVED, baselines.LOCAL)
         )
     )
-    return gate(base, head, out, strict) if base else _become_baseline(run)
+    if base is None:
+        return _become_baseline(run)
+    canary = measure_canary(
+        run,
+        options.program,
+        options.folder / "canary",
+        RunFolder(options.folder).choices,
+        policy_for(head.device),
+    )
+    return gate(base, head, options.folder, options.strict, canary)
 
 
 def _become_baseline(run: Run) -> Exit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from ci.records import Samples, load_run, load_samples
 from ci.retired import FILE, load_retired
 from ci.verdict_json import verdict_document
 from ci.verdict_text import verdict_markdown, verdict_text
-from ci.verdicts import Judgement
+from ci.verdicts import Judgement, PointVerdict
 
 # What only one of the two forms takes.
 _MEASURING = ("selection", "device", "filter", "bench", "slow", "budget")
@@ -104,11 +105,17 @@ def _base_build(arguments: argparse.Namespace, head: Path) -> BaseBuild:
     return build_merge_base(arguments.base, head)
 
 
-def gate(base: Samples, head: Samples, out: Path | None, strict: bool) -> Exit:
+def gate(
+    base: Samples,
+    head: Samples,
+    out: Path | None,
+    strict: bool,
+    canary: Sequence[PointVerdict] | None = None,
+) -> Exit:
     """Judges a run against a stored base and announces the answer."""
-    return announce(
-        judge(base, head, policy_for(head.device), strict, retired=load_retired(FILE)), out
-    )
+    retired = load_retired(FILE)
+    policy = policy_for(head.device)
+    return announce(judge(base, head, policy, strict, retired=retired, canary=canary), out)
 
 
 def announce(judgement: Judgement, out: Path | None) -> Exit:

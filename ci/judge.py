@@ -12,6 +12,7 @@ from ci.policy import Policy
 from ci.records import Outcome, Samples
 from ci.retired import Retired, excused
 from ci.screen import screen
+from ci.twins import canary_doubts
 from ci.validity import disturbances
 from ci.verdicts import Confirmation, Judgement, PointVerdict, Verdict
 
@@ -23,10 +24,12 @@ def judge(
     strict: bool = False,
     confirmation: Confirmation | None = None,
     retired: Sequence[Retired] = (),
+    canary: Sequence[PointVerdict] | None = None,
 ) -> Judgement:
     """Judges head against a stored base; what was confirmed by pairs replaces what the base says.
 
     strict: a point that stays undecided is a doubt. retired: points that may be gone or broken.
+    canary: the twins that this gate measured; None if it measured nothing itself.
     """
     differences = _differences(base, head)
     broken = broken_points(base, head)
@@ -44,6 +47,8 @@ def judge(
             families = [settled(family, confirmation) for family in families]
         doubts += _nothing_learnt(base, head, others)
     points = [excused(point, retired) for point in (*broken, *others)]
+    if canary is not None:
+        doubts += canary_doubts(canary, policy)
     undecided = sum(item.verdict is Verdict.inconclusive for item in (*others, *families))
     if strict and undecided:
         doubts.append(f"{undecided} points or families are inconclusive, which --strict refuses")
@@ -56,6 +61,7 @@ def judge(
         doubts=tuple(doubts),
         notes=tuple(_notes(base, head)),
         confirmation=confirmation,
+        canary=None if canary is None else tuple(canary),
     )
 
 

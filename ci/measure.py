@@ -45,6 +45,10 @@ class RunOptions:
     def folder(self) -> Path:
         return self.out or Path("out") / self.selection
 
+    @property
+    def program(self) -> BenchProgram:
+        return BenchProgram(find_bench(self.bench), self.selection, self.device, self.slow or "")
+
     def resume_command(self) -> str:
         """The command that goes on with this run."""
         values = {
@@ -67,9 +71,7 @@ def measure(options: RunOptions, policy: Policy | None = None, budget: Budget | 
 
     policy: default: that of the device. A budget that is used up ends the run after fewer trials.
     """
-    program = BenchProgram(
-        find_bench(options.bench), options.selection, options.device, options.slow or ""
-    )
+    program = options.program
     catalog = program.catalog().at_commit(revision(ROOT))
     policy = policy or policy_for(catalog.device)
     plan = _plan(options, program, catalog, policy)

@@ -14,7 +14,7 @@ from ci import baseline as baselines
 from ci.base_build import BaseBuild
 from ci.bench_program import ROOT, BenchProgram
 from ci.budget import Budget, Cost
-from ci.canary import canary_arms, canary_doubts, choose_canary, twin_hypotheses
+from ci.canary import canary_arms, choose_canary
 from ci.catalog import Catalog
 from ci.confirm import Suspect, confirm, find_suspects
 from ci.errors import NoAnswer
@@ -27,8 +27,9 @@ from ci.policy import Policy, policy_for
 from ci.records import Samples, load_samples
 from ci.retired import Retired
 from ci.revision import revision
+from ci.twins import twin_hypotheses
 from ci.validity import disturbances
-from ci.verdicts import Confirmation, Judgement
+from ci.verdicts import Confirmation, Judgement, PointVerdict
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ class PairedGate:
             screening = judge(stored, self._screen_run(policy), policy)
         else:
             screening = self._screen_by_pairs(base, head, policy)
-        confirmation = self._confirm(screening, base, head, policy)
+        confirmation, canary = self._confirm(screening, base, head, policy)
         judgement = judge(
             screening.base, screening.head, screening.policy, self.strict, confirmation,
-            self.retired,
+            self.retired, canary,
         )  # fmt: skip
         return replace(judgement, notes=(*judgement.notes, *note, *_confirmed(confirmation)))
 
@@ -104,7 +105,7 @@ class PairedGate:
 
     def _confirm(
         self, screening: Judgement, base: Catalog, head: Catalog, policy: Policy
-    ) -> Confirmation:
+    ) -> tuple[Confirmation, list[PointVerdict]]:
         canary = choose_canary(screening.head)
         pairable = base.point.keys() & screening.head.points.keys()
         suspects = find_suspects(screening, pairable)
@@ -133,21 +134,21 @@ class PairedGate:
         left_out: Sequence[Suspect],
         seconds: float,
         policy: Policy,
-    ) -> Confirmation:
+    ) -> tuple[Confirmation, list[PointVerdict]]:
         families = [suspect.id for suspect in chosen if suspect.is_family]
         measured, canary = confirm(sides, families, twins, policy)
         disturbed = [doubt for side in sides for doubt in disturbances(side, policy)]
-        return Confirmation(
+        confirmation = Confirmation(
             base=self.base,
             pairs=len(twins[0].head) if twins else sides[0].trials if sides else 0,
             same_code=not self.head_program.slow
             and self.head_program.digest == self.base_program.digest,
             measured=tuple(measured),
             unmeasured=tuple(suspect.id for suspect in left_out),
-            canary=tuple(canary),
             seconds=seconds,
-            doubts=(*disturbed, *canary_doubts(canary, policy)),
+            doubts=tuple(disturbed),
         )
+        return confirmation, canary
 
     def _sides(
         self, base: Catalog, head: Catalog, points: tuple[str, ...], pattern: str

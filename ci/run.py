@@ -67,7 +67,7 @@ def _execute(arguments: argparse.Namespace) -> Exit:
         signal.signal(signal.SIGTERM, previous)
     _print_summary(run.samples)
     if options.judge:
-        return judge_run(run, options.folder, options.baseline, options.strict)
+        return judge_run(run, options)
     return run.samples.exit_code
 
 

@@ -27,11 +27,12 @@ def verdict_document(judgement: Judgement, now: datetime) -> dict[str, Any]:
         "points": [_item(point) for point in judgement.points],
         "families": [_item(family) for family in judgement.families],
         "confirmation": _confirmation(judgement.confirmation),
+        "canary": [_item(twin) for twin in judgement.canary or ()],
     }
 
 
 def _confirmation(confirmation: Confirmation | None) -> dict[str, Any] | None:
-    """The pairs and the canary as they were read, also where that was not gated."""
+    """The pairs as they were read, also where that was not gated."""
     if confirmation is None:
         return None
     return {
@@ -42,7 +43,6 @@ def _confirmation(confirmation: Confirmation | None) -> dict[str, Any] | None:
         "seconds": round(confirmation.seconds, 1),
         "measured": [_item(item) for item in confirmation.measured],
         "unmeasured": list(confirmation.unmeasured),
-        "canary": [_item(item) for item in confirmation.canary],
     }
 
 

@@ -82,7 +82,6 @@ class Confirmation:
     same_code: bool  # base and head are one program: its pairs are A/A samples
     measured: tuple[PointVerdict, ...]  # points and families
     unmeasured: tuple[str, ...]  # suspects that the budget left out
-    canary: tuple[PointVerdict, ...]  # the slowed twin and the identical twin
     seconds: float  # of measuring pairs and twins
     doubts: tuple[str, ...]
 
@@ -104,6 +103,8 @@ class Judgement:
     doubts: tuple[str, ...]  # why the gate cannot be trusted; empty = it can
     notes: tuple[str, ...]  # what a reader must know besides
     confirmation: Confirmation | None = None  # if the gate measured pairs
+    # The identical and the slowed twin, if the gate measured anything itself.
+    canary: tuple[PointVerdict, ...] | None = None
 
     @property
     def answer(self) -> Answer:

@@ -23,7 +23,8 @@ _CI = Path(__file__).resolve().parents[1]
 # What decides the numbers besides records and policy.
 _JUDGE = (
     "broken.py", "catalog.py", "conclude.py", "confirm.py", "estimate.py", "hypotheses.py",
-    "judge.py", "retired.py", "screen.py", "signed_rank.py", "validity.py", "verdicts.py",
+    "judge.py", "retired.py", "screen.py", "signed_rank.py", "twins.py", "validity.py",
+    "verdicts.py",
     "evidence/record.py", "evidence/resample.py", "evidence/study.py", "evidence/summary.py",
 )  # fmt: skip
 

@@ -44,7 +44,7 @@ def confirmation(
     *measured: PointVerdict, unmeasured: tuple[str, ...] = (), same: bool = False
 ) -> Confirmation:
     base = BaseBuild(Path("bench"), "abc", "abc", ("--base", "main"))
-    return Confirmation(base, 14, same, measured, unmeasured, (), 1.0, ())
+    return Confirmation(base, 14, same, measured, unmeasured, 1.0, ())
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,24 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import ci.policy
 from ci.errors import Exit
 from ci.tests.conftest import FakeBench
 
 Command = Callable[..., int]
 Roots = tuple[Path, Path]
 POINT = "tiled/fp32/nn/64x64x64"
+
+
+@pytest.fixture(autouse=True)
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As few processes as a verdict on two twins needs."""
+    monkeypatch.setattr(ci.policy, "HOST", replace(ci.policy.HOST, pairs=6))
 
 
 @pytest.fixture
@@ -98,3 +106,16 @@ def test_an_interrupted_run_goes_on_and_is_then_judged(
     assert daily() == Exit.ok
     assert (tmp_path / "out" / "trials" / "000" / "journal-000.txt").read_text() == journal
     assert list(roots[1].rglob("*.json"))
+
+
+def test_a_gate_that_measures_has_a_canary(
+    daily: Command, bench: FakeBench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daily()
+    assert daily() == Exit.ok
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert [twin["verdict"] for twin in verdict["canary"]] == ["same", "regressed"]
+    for point in bench.catalog["points"]:
+        bench.misbehave(point["id"], "ignore --slow")
+    assert daily() == Exit.no_answer
+    assert "a twin slowed by 25% was not flagged" in capsys.readouterr().out

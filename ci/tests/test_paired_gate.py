@@ -89,7 +89,7 @@ def test_nothing_changed_is_green_and_the_canary_says_that_it_could_have_been_re
     gate: Command, baseline: Path, verdict: Callable[[], dict[str, Any]], tmp_path: Path
 ) -> None:
     assert gate("--baseline", baseline) == Exit.ok
-    told = {item["id"].split("/")[0]: item for item in verdict()["confirmation"]["canary"]}
+    told = {item["id"].split("/")[0]: item for item in verdict()["canary"]}
     assert told["canary-slowed"]["verdict"] == "regressed"
     assert told["canary-slowed"]["change"] == pytest.approx(0.25, abs=0.01)
     assert told["canary-identical"]["verdict"] == "same"
