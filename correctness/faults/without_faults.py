@@ -59,10 +59,10 @@ def compiling(command: Command, source: Path, output: Path) -> Command:
 
 
 def ptx_command(command: Command) -> Command:
-    """The same compilation up to PTX, for one architecture and without line numbers."""
+    """The same up to PTX, for an architecture that knows every instruction, without lines."""
     kept = [word for word in command if "generate-code" not in word and word != "-lineinfo"]
     kept.insert(kept.index("-c"), "-ptx")
-    return [*kept, "-arch=compute_90"]
+    return [*kept, "-arch=compute_90a"]
 
 
 def output_of(command: Command, source: Path, directory: Path) -> bytes:

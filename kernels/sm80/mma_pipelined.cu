@@ -14,6 +14,7 @@
 // piece 8 + 8 ldmatrix for 128 mma of a panel's quarter. The bound is the rate at which mma.sync is
 // issued: on Hopper it reaches the tensor core's peak no more, which is what wgmma is for.
 #include "kernels/device/ptx_sm80.cuh"
+#include "kernels/fault.hpp"
 #include "kernels/simt/launch.cuh"
 
 namespace {
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage
   for (int panel = 0; panel < stages - 1; ++panel) copy(panel);
   const long long panels = (p.k + tile_k - 1) / tile_k;
   for (long long panel = 0; panel < panels; ++panel) {
-    cp_async_wait_group<stages - 2>();
+    if constexpr (!gemm::fault("mma_pipelined_missing_wait")) cp_async_wait_group<stages - 2>();
     __syncthreads();  // everybody's copies of this panel are there; nobody reads the oldest any
                       // more
     copy(panel + stages - 1);
@@ -130,6 +131,8 @@ __global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage
 #pragma unroll
       for (int i = 0; i < warp_m / 16; ++i)
         PanelA::template load<true>(a[i], a_at, warp_row + i * 16, k_byte);
+      if constexpr (gemm::fault("mma_pipelined_swapped_ldmatrix_lanes"))
+        PanelA::template load<false>(a[0], a_at, warp_row, k_byte);
 #pragma unroll
       for (int j = 0; j < warp_n / 16; ++j)
         PanelB::template load<false>(b[j], b_at, warp_column + j * 16, k_byte);

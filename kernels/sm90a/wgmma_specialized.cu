@@ -9,6 +9,7 @@
 // Bytes: as below. What is left to win: nothing is multiplied while a tile is stored, and every
 // tile starts with an empty pipeline.
 #include "kernels/device/wgmma_tile.cuh"
+#include "kernels/fault.hpp"
 #include "kernels/sm90a/launch.cuh"
 
 namespace {
@@ -61,7 +62,8 @@ __global__ void __launch_bounds__(threads, 1)
     float sum[128] = {};
     for (int panel = 0; panel < panels; ++panel) {
       const int stage = panel % stages;
-      mbarrier_wait_parity(full(stage), panel / stages % 2);
+      if constexpr (!gemm::fault("wgmma_specialized_missing_full_wait"))
+        mbarrier_wait_parity(full(stage), panel / stages % 2);
       Both::multiply(sum, panels_at + stage * stage_bytes, group);
       wgmma_wait_group<1>();
       if (panel > 0) release(panel - 1);

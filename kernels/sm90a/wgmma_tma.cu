@@ -15,6 +15,7 @@
 // KB, so that three panels are on their way. What is left to win: all threads meet at a barrier at
 // every panel, and nothing is multiplied while a tile is stored.
 #include "kernels/device/wgmma_tile.cuh"
+#include "kernels/fault.hpp"
 #include "kernels/sm90a/launch.cuh"
 
 namespace {
@@ -54,7 +55,9 @@ __global__ void __launch_bounds__(threads, 1)
   for (int panel = 0; panel < stages - 1; ++panel) copy(panel);
   for (int panel = 0; panel < panels; ++panel) {
     const int stage = panel % stages;
-    mbarrier_wait_parity(full(stage), panel / stages % 2);
+    int round = panel / stages;
+    if constexpr (gemm::fault("wgmma_tma_wrong_parity")) round = 0;
+    mbarrier_wait_parity(full(stage), round % 2);
     Both::multiply(sum, panels_at + stage * stage_bytes, group);
     wgmma_wait_group<1>();
     __syncthreads();  // the panel before this one is done with, for everybody: its stage is free
