@@ -16,7 +16,13 @@ struct Matrix {
   }
 };
 
-/// One product as the CUDA-core rungs take it: by value, in parameter memory.
+/// Do all lines start on 16 bytes?
+template <class Storage>
+__device__ bool lines_aligned(const Storage* data, long long line_stride) {
+  return (reinterpret_cast<unsigned long long>(data) | line_stride * sizeof(Storage)) % 16 == 0;
+}
+
+/// One product as a rung takes it: by value, in parameter memory.
 template <class Storage>
 struct Product {
   long long m, n, k;

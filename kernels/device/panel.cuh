@@ -19,11 +19,6 @@ struct Operand {
 };
 
 template <class Storage>
-__device__ bool lines_aligned(const Storage* data, long long line_stride) {
-  return (reinterpret_cast<unsigned long long>(data) | line_stride * sizeof(Storage)) % 16 == 0;
-}
-
-template <class Storage>
 __device__ Operand<Storage> operand_a(const Product<Storage>& p, long long batch,
                                       bool k_contiguous) {
   const Storage* data = p.a.at(batch, 0, 0);

@@ -9,7 +9,7 @@
 // multiply-add, which bounds the rung. A transposed B undoes the gain: its columns are not
 // neighbours.
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_coalesced(gemm::device::Produ
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_storage(problem, operands, tile, tile,
+  gemm::cuda::launch_for_storage(problem, operands, tile, tile,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_coalesced<<<grid, dim3(tile, tile), 0, stream>>>(product);
                                  });
@@ -48,7 +48,7 @@ const gemm::Register registered{{.name = "coalesced",
                                  .stage = gemm::Stage::coalesced,
                                  .idea = "neighbouring threads, neighbouring addresses",
                                  .arch = gemm::Arch::any,
-                                 .refuses = gemm::simt::refuses_tf32,
+                                 .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
 }  // namespace

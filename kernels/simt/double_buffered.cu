@@ -13,7 +13,7 @@
 // warp's threads are laid out over the tile.
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -83,10 +83,10 @@ __global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Stora
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_layout(problem, operands, tile_m, tile_n,
+  gemm::cuda::launch_for_layout(problem, operands, tile_m, tile_n,
                                 [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
                                    cudaStream_t stream, unsigned grid) {
-                                  gemm_double_buffered<gemm::simt::StorageOf<decltype(product)>,
+                                  gemm_double_buffered<gemm::cuda::StorageOf<decltype(product)>,
                                                        a_k_contiguous(), b_k_contiguous()>
                                       <<<grid, threads, 0, stream>>>(product);
                                 });
@@ -97,7 +97,7 @@ const gemm::Register registered{
      .stage = gemm::Stage::double_buffered,
      .idea = "the next panels are on their way while these are multiplied",
      .arch = gemm::Arch::any,
-     .refuses = gemm::simt::refuses_tf32,
+     .refuses = gemm::cuda::refuses_tf32,
      .launch = launch}};
 
 }  // namespace

@@ -8,7 +8,7 @@
 // byte). What saves it from memory speed is the L1 cache; what limits it is the load unit, which
 // serves such a warp one line at a time.
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_naive(gemm::device::Product<S
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_storage(problem, operands, tile, tile,
+  gemm::cuda::launch_for_storage(problem, operands, tile, tile,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    if constexpr (gemm::fault("naive_grid_limit"))
                                      grid = grid < 65535 ? grid : 65535;
@@ -43,7 +43,7 @@ const gemm::Register registered{{.name = "naive",
                                  .stage = gemm::Stage::naive,
                                  .idea = "one thread, one output, straight from the definition",
                                  .arch = gemm::Arch::any,
-                                 .refuses = gemm::simt::refuses_tf32,
+                                 .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
 }  // namespace

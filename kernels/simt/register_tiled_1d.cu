@@ -9,7 +9,7 @@
 // From device memory a 64 x 64 tile takes 16 flops a byte in FP32. The bound is still the
 // shared-memory pipe: 9 loads for 8 multiply-adds.
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(threads, 2) gemm_register_1d(gemm::device::Pro
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_storage(problem, operands, tile_m, tile_n,
+  gemm::cuda::launch_for_storage(problem, operands, tile_m, tile_n,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_register_1d<<<grid, threads, 0, stream>>>(product);
                                  });
@@ -68,7 +68,7 @@ const gemm::Register registered{{.name = "register_tiled_1d",
                                  .stage = gemm::Stage::register_tiled_1d,
                                  .idea = "each thread keeps a column of 8 outputs in registers",
                                  .arch = gemm::Arch::any,
-                                 .refuses = gemm::simt::refuses_tf32,
+                                 .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
 }  // namespace

@@ -8,7 +8,7 @@
 // is left to win is in how the words travel: one at a time, with the address arithmetic of each,
 // and with waits between a load and its use.
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads) gemm_register_2d(gemm::device::Produc
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_storage(problem, operands, tile_m, tile_n,
+  gemm::cuda::launch_for_storage(problem, operands, tile_m, tile_n,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_register_2d<<<grid, threads, 0, stream>>>(product);
                                  });
@@ -81,7 +81,7 @@ const gemm::Register registered{{.name = "register_tiled_2d",
                                  .stage = gemm::Stage::register_tiled_2d,
                                  .idea = "each thread keeps an 8 x 8 patch of outputs in registers",
                                  .arch = gemm::Arch::any,
-                                 .refuses = gemm::simt::refuses_tf32,
+                                 .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
 }  // namespace

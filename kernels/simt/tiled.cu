@@ -9,7 +9,7 @@
 // times the naive rung, which lifts it off device memory. The new bound is shared memory: each
 // multiply-add reads two words from it, so that the FP32 units wait for their operands.
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_tiled(gemm::device::Product<S
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_storage(problem, operands, tile, tile,
+  gemm::cuda::launch_for_storage(problem, operands, tile, tile,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_tiled<<<grid, dim3(tile, tile), 0, stream>>>(product);
                                  });
@@ -58,7 +58,7 @@ const gemm::Register registered{{.name = "tiled",
                                  .stage = gemm::Stage::tiled,
                                  .idea = "a block reads each tile once and shares it",
                                  .arch = gemm::Arch::any,
-                                 .refuses = gemm::simt::refuses_tf32,
+                                 .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
 }  // namespace

@@ -14,7 +14,7 @@
 // while a panel is on its way.
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -71,10 +71,10 @@ __global__ void __launch_bounds__(threads, 2) gemm_vectorized(Product<Storage> p
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_layout(problem, operands, tile_m, tile_n,
+  gemm::cuda::launch_for_layout(problem, operands, tile_m, tile_n,
                                 [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
                                    cudaStream_t stream, unsigned grid) {
-                                  gemm_vectorized<gemm::simt::StorageOf<decltype(product)>,
+                                  gemm_vectorized<gemm::cuda::StorageOf<decltype(product)>,
                                                   a_k_contiguous(), b_k_contiguous()>
                                       <<<grid, threads, 0, stream>>>(product);
                                 });
@@ -84,7 +84,7 @@ const gemm::Register registered{{.name = "vectorized",
                                  .stage = gemm::Stage::vectorized,
                                  .idea = "16-byte accesses everywhere, and no bank conflicts",
                                  .arch = gemm::Arch::any,
-                                 .refuses = gemm::simt::refuses_tf32,
+                                 .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
 }  // namespace

@@ -13,7 +13,7 @@
 // A large tile leaves a small problem too few blocks, so there is a 128 x 128 one for those.
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -89,17 +89,17 @@ __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p
 
 template <int tile_n>
 void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_layout(problem, operands, tile_m, tile_n,
+  gemm::cuda::launch_for_layout(problem, operands, tile_m, tile_n,
                                 [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
                                    cudaStream_t stream, unsigned grid) {
-                                  gemm_warp_tiled<tile_n, gemm::simt::StorageOf<decltype(product)>,
+                                  gemm_warp_tiled<tile_n, gemm::cuda::StorageOf<decltype(product)>,
                                                   a_k_contiguous(), b_k_contiguous()>
                                       <<<grid, threads, 0, stream>>>(product);
                                 });
 }
 
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  if (gemm::simt::blocks(problem, tile_m, 256) >= gemm::simt::multiprocessors())
+  if (gemm::cuda::blocks(problem, tile_m, 256) >= gemm::cuda::multiprocessors())
     launch_tile<256>(problem, operands);
   else
     launch_tile<128>(problem, operands);
@@ -109,7 +109,7 @@ const gemm::Register registered{{.name = "warp_tiled",
                                  .stage = gemm::Stage::warp_tiled,
                                  .idea = "each warp owns a compact 64 x 64 piece of the tile",
                                  .arch = gemm::Arch::any,
-                                 .refuses = gemm::simt::refuses_tf32,
+                                 .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
 }  // namespace

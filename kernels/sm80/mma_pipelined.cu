@@ -15,7 +15,7 @@
 // issued: on Hopper it reaches the tensor core's peak no more, which is what wgmma is for.
 #include "kernels/device/ptx_sm80.cuh"
 #include "kernels/fault.hpp"
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -91,11 +91,8 @@ __global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
   const long long a_line = a_k_contiguous ? p.a.row_stride : p.a.column_stride;
   const long long b_line = b_k_contiguous ? p.b.column_stride : p.b.row_stride;
-  const auto aligned = [](const Storage* data, long long line) {
-    return (reinterpret_cast<unsigned long long>(data) | line * sizeof(Storage)) % chunk_bytes == 0;
-  };
-  const bool a_aligned = aligned(p.a.at(batch, 0, 0), a_line);
-  const bool b_aligned = aligned(p.b.at(batch, 0, 0), b_line);
+  const bool a_aligned = lines_aligned(p.a.at(batch, 0, 0), a_line);
+  const bool b_aligned = lines_aligned(p.b.at(batch, 0, 0), b_line);
 
   const auto copy = [&](long long panel) {
     const long long k0 = panel * tile_k;
@@ -160,20 +157,12 @@ __global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage
     }
 }
 
-gemm::Refusal refuses(const gemm::Problem& problem) {
-  if (problem.precision == gemm::Precision::fp32) return "tensor cores multiply no fp32; see tf32";
-  if (problem.precision == gemm::Precision::tf32 && problem.layout != gemm::Layout::nt)
-    return "tf32 wants both operands contiguous along k (nt): ldmatrix transposes 16-bit elements "
-           "only";
-  return std::nullopt;
-}
-
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_layout(
+  gemm::cuda::launch_for_layout(
       problem, operands, tile_m, tile_n,
       [](auto a_k_contiguous, auto b_k_contiguous, const auto& product, cudaStream_t stream,
          unsigned grid) {
-        using Storage = gemm::simt::StorageOf<decltype(product)>;
+        using Storage = gemm::cuda::StorageOf<decltype(product)>;
         constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
         if constexpr (sizeof(Storage) == 2 || (a_k && b_k)) {
           constexpr int bytes =
@@ -192,7 +181,7 @@ const gemm::Register registered{{.name = "mma_pipelined",
                                  .stage = gemm::Stage::mma_pipelined,
                                  .idea = "mma.sync fed by ldmatrix from three stages of cp.async",
                                  .arch = gemm::Arch::sm80,
-                                 .refuses = refuses,
+                                 .refuses = gemm::cuda::refuses_fp32_and_tf32_across_k,
                                  .launch = launch}};
 
 }  // namespace

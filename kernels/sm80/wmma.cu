@@ -10,7 +10,7 @@
 // copy, which nothing hides, and the plain loads that fill the fragments.
 #include <mma.h>
 
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 
 namespace {
 
@@ -82,11 +82,8 @@ __global__ void __launch_bounds__(threads) gemm_wmma(Product<Storage> p) {
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
   const long long a_line = a_k_contiguous ? p.a.row_stride : p.a.column_stride;
   const long long b_line = b_k_contiguous ? p.b.column_stride : p.b.row_stride;
-  const auto aligned = [](const Storage* data, long long line) {
-    return (reinterpret_cast<unsigned long long>(data) | line * sizeof(Storage)) % 16 == 0;
-  };
-  const bool a_aligned = aligned(p.a.at(batch, 0, 0), a_line);
-  const bool b_aligned = aligned(p.b.at(batch, 0, 0), b_line);
+  const bool a_aligned = lines_aligned(p.a.at(batch, 0, 0), a_line);
+  const bool b_aligned = lines_aligned(p.b.at(batch, 0, 0), b_line);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int warp_row = warp / warps_n * warp_m * side, warp_column = warp % warps_n * warp_n * side;
 
@@ -138,17 +135,12 @@ __global__ void __launch_bounds__(threads) gemm_wmma(Product<Storage> p) {
     }
 }
 
-gemm::Refusal refuses(const gemm::Problem& problem) {
-  if (problem.precision == gemm::Precision::fp32) return "tensor cores multiply no fp32; see tf32";
-  return std::nullopt;
-}
-
 void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::simt::launch_for_layout(
+  gemm::cuda::launch_for_layout(
       problem, operands, tile_m, tile_n,
       [](auto a_k_contiguous, auto b_k_contiguous, const auto& product, cudaStream_t stream,
          unsigned grid) {
-        gemm_wmma<gemm::simt::StorageOf<decltype(product)>, a_k_contiguous(), b_k_contiguous()>
+        gemm_wmma<gemm::cuda::StorageOf<decltype(product)>, a_k_contiguous(), b_k_contiguous()>
             <<<grid, threads, 0, stream>>>(product);
       });
 }
@@ -158,7 +150,7 @@ const gemm::Register registered{
      .stage = gemm::Stage::wmma,
      .idea = "a warp multiplies 16 x 16 x 16 fragments on the tensor core",
      .arch = gemm::Arch::sm80,
-     .refuses = refuses,
+     .refuses = gemm::cuda::refuses_fp32,
      .launch = launch}};
 
 }  // namespace

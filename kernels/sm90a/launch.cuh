@@ -1,7 +1,7 @@
 // Where the vocabulary meets the wgmma rungs: tensor maps for both operands, and the launch itself.
 #pragma once
 
-#include "kernels/simt/launch.cuh"
+#include "kernels/launch.cuh"
 #include "kernels/sm90a/tensor_map.hpp"
 
 namespace gemm::sm90a {
@@ -22,15 +22,15 @@ inline Maps maps_for(const Problem& problem, const Operands& operands, unsigned 
                      problem.b_transposed() ? tile_n : per_line)};
 }
 
-/// As simt::launch_for_layout, for the combinations that wgmma has: `launch` is called as
+/// As cuda::launch_for_layout, for the combinations that wgmma has: `launch` is called as
 /// launch(a_k_contiguous, b_k_contiguous, product, maps, stream, tiles).
 template <class Launch>
 void launch_for_layout(const Problem& problem, const Operands& operands, unsigned tile_m,
                        unsigned tile_n, Launch launch) {
-  simt::launch_for_layout(
+  cuda::launch_for_layout(
       problem, operands, tile_m, tile_n,
       [&](auto a_k, auto b_k, const auto& product, cudaStream_t stream, unsigned tiles) {
-        if constexpr (sizeof(simt::StorageOf<decltype(product)>) == 2 || (a_k() && b_k()))
+        if constexpr (sizeof(cuda::StorageOf<decltype(product)>) == 2 || (a_k() && b_k()))
           launch(a_k, b_k, product, maps_for(problem, operands, tile_m, tile_n), stream, tiles);
       });
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "kernels/gemm.hpp"
+#include "kernels/launch.cuh"
 
 namespace gemm::sm90a {
 
@@ -82,10 +83,7 @@ inline CUtensorMap tensor_map(Precision precision, const Stored& matrix, unsigne
 
 /// What the copy engine and wgmma cannot do.
 inline Refusal refuses(const Problem& problem) {
-  if (problem.precision == Precision::fp32) return "tensor cores multiply no fp32; see tf32";
-  if (problem.precision == Precision::tf32 && problem.layout != Layout::nt)
-    return "tf32 wants both operands contiguous along k (nt): wgmma transposes 16-bit elements "
-           "only";
+  if (Refusal reason = cuda::refuses_fp32_and_tf32_across_k(problem)) return reason;
   const auto bytes = static_cast<std::int64_t>(element_bytes(problem.precision));
   for (const std::int64_t stride :
        {problem.lda(), problem.ldb(), problem.a_stride(), problem.b_stride()})

@@ -103,9 +103,9 @@ void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
       problem, operands, tile_m, tile_n,
       [&](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
           const gemm::sm90a::Maps& maps, cudaStream_t stream, unsigned tiles) {
-        using Storage = gemm::simt::StorageOf<decltype(product)>;
+        using Storage = gemm::cuda::StorageOf<decltype(product)>;
         gemm::sm90a::launch(gemm_wgmma_persistent<Storage, a_k_contiguous(), b_k_contiguous()>,
-                            std::min(tiles, gemm::simt::multiprocessors()), threads, memory_bytes,
+                            std::min(tiles, gemm::cuda::multiprocessors()), threads, memory_bytes,
                             stream, product, maps, static_cast<long long>(problem.batch));
       });
 }

@@ -1,5 +1,5 @@
 // Where the suite's vocabulary meets CUDA: turns a Problem and its Operands into the typed product
-// that a CUDA-core rung takes, and a failed launch into an exception.
+// that a rung takes, and a failed launch into an exception.
 #pragma once
 
 #include <stdexcept>
@@ -10,13 +10,26 @@
 #include "kernels/device/number.cuh"
 #include "kernels/gemm.hpp"
 
-namespace gemm::simt {
+namespace gemm::cuda {
 
-/// These rungs multiply in FP32 on CUDA cores, so that TF32 would be their FP32 measured twice.
+/// CUDA-core rungs multiply in FP32, so that TF32 would be their FP32 measured twice.
 inline Refusal refuses_tf32(const Problem& problem) {
   if (problem.precision == Precision::tf32)
     return "tf32 is a mode of the tensor cores; a CUDA-core rung computes fp32";
   return std::nullopt;
+}
+
+inline Refusal refuses_fp32(const Problem& problem) {
+  if (problem.precision == Precision::fp32) return "tensor cores multiply no fp32; see tf32";
+  return std::nullopt;
+}
+
+/// What mma and wgmma cannot do: they read 16-bit operands in either direction, others along k
+/// only.
+inline Refusal refuses_fp32_and_tf32_across_k(const Problem& problem) {
+  if (problem.precision == Precision::tf32 && problem.layout != Layout::nt)
+    return "tf32 wants both operands contiguous along k (nt): only 16-bit elements are transposed";
+  return refuses_fp32(problem);
 }
 
 template <class Storage>
@@ -120,4 +133,4 @@ void launch_for_layout(const Problem& problem, const Operands& operands, std::in
                      });
 }
 
-}  // namespace gemm::simt
+}  // namespace gemm::cuda
