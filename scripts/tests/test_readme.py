@@ -26,6 +26,8 @@ ELSEWHERE = {
     ".ci/run": "continuous integration",
     "scripts/faults": "ctest runs its program with --quick",
     "scripts/faults --quick": "ctest: faults_host and faults_gpu",
+    "scripts/calibrate": "test_calibrate.py; it takes minutes and changes the records",
+    "scripts/calibrate --device=host --seeds=1..10000": "likewise",
     "scripts/faults --fault=cpu_ld_ignored": "ctest runs its program for all faults",
 }
 
