@@ -28,6 +28,7 @@ PAIR_COUNTS = (8, 10, 14, 20, 28)
 # Upper ends of the classes that points are put into by the spread of their trials.
 SPREADS = (0.005, 0.01, 0.02, 1.0)
 _VICTIMS = 8  # of a gate, each of another family
+_FIRST = 5  # gates of which the suspects are told, to compute again and compare
 
 
 @dataclass
@@ -62,7 +63,7 @@ def real_gates(record: Record) -> Iterator[Judgement]:
         )
 
 
-def innocent_gates(record: Record, count: int) -> dict[str, int]:
+def innocent_gates(record: Record, count: int) -> dict[str, Any]:
     """Resampled gates of identical builds, and how many raised an alarm."""
     policy = policy_for(record.device)
     results = [
@@ -77,6 +78,7 @@ def innocent_gates(record: Record, count: int) -> dict[str, int]:
         "suspects_median": int(np.median([len(result.suspects) for result in results])),
         "measured_median": int(np.median([len(result.measured) for result in results])),
         "points": len(record.sessions[0].log_ratio),
+        "first_suspects": [len(result.suspects) for result in results[:_FIRST]],
     }
 
 
