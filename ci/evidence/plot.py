@@ -10,11 +10,12 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# stage: label, colour (told apart by the colour-blind as well), marker
+# stage: label, colour (told apart by the colour-blind as well), marker, width (two of them nearly
+# coincide)
 _LINES = {
-    "screen": ("screen alone", "#8a8a8a", "s"),
-    "confirmation": ("pairs alone", "#0072b2", "^"),
-    "both": ("screen, then pairs", "#d55e00", "o"),
+    "screen": ("screen alone", "#8a8a8a", "s", 1.5),
+    "confirmation": ("pairs alone", "#56b4e9", "s", 6.0),
+    "both": ("screen, then pairs", "#d55e00", "o", 1.5),
 }
 
 
@@ -35,7 +36,7 @@ def power_svg(summary: Mapping[str, Any]) -> str:
 
 def _draw(axes: Axes, name: str, power: Mapping[str, Any]) -> None:
     percent = [100 * float(loss) for loss in power]
-    for stage, (label, colour, marker) in _LINES.items():
+    for stage, (label, colour, marker, width) in _LINES.items():
         tallies = [of_loss["stages"][stage] for of_loss in power.values()]
         shares = [tally["flagged"] / tally["trials"] for tally in tallies]
         errors = [
@@ -43,8 +44,9 @@ def _draw(axes: Axes, name: str, power: Mapping[str, Any]) -> None:
             [tally["high"] - share for share, tally in zip(shares, tallies, strict=True)],
         ]
         axes.errorbar(
-            percent, shares, yerr=errors, label=label, color=colour, marker=marker, capsize=3
-        )
+            percent, shares, yerr=errors, label=label, color=colour, marker=marker,
+            linewidth=width, elinewidth=1.5, capsize=3,
+        )  # fmt: skip
     axes.set_title(name)
     axes.set_xscale("log")
     axes.set_xticks(percent, [f"{p:g}%" for p in percent])

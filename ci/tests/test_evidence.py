@@ -90,6 +90,23 @@ def test_whole_trials_are_drawn() -> None:
     assert set(trials.head[POINTS[0]]) <= set(common)
 
 
+def test_pairs_are_of_the_card_that_was_screened() -> None:
+    far = record(shift=5.0)
+    for seed in range(10):
+        trials = draw_gate(far, GPU, np.random.default_rng(seed), GPU.pairs)
+        levels = {round(float(x[POINTS[0]].mean())) for x in (trials.screened, trials.base)}
+        assert levels == {round(float(trials.head[POINTS[0]].mean()))}
+
+
+def test_a_slowdown_is_of_its_victims_and_of_head_alone() -> None:
+    trials = draw_gate(record(), GPU, np.random.default_rng(4), GPU.pairs)
+    slowed = trials.slowed(POINTS[:1], 0.1)
+    for before, after in ((trials.head, slowed.head), (trials.screened, slowed.screened)):
+        assert after[POINTS[0]] - before[POINTS[0]] == pytest.approx(np.log(1.1))
+        assert all(after[point] is before[point] for point in POINTS[1:])
+    assert (slowed.base, slowed.stored) == (trials.base, trials.stored)
+
+
 def test_victims_are_of_different_families_and_never_a_control() -> None:
     controls = frozenset(point for point in POINTS if point.startswith("wmma"))
     for seed in range(10):
