@@ -6,9 +6,11 @@ import argparse
 import math
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn, TypeAlias
 
 from ci.errors import Exit, GemmwatchError
 
@@ -49,6 +51,20 @@ def run_command(
 def _complain(message: str, code: Exit) -> int:
     print(f"gemmwatch: error: {message}", file=sys.stderr)
     return code
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """A cancelled job (SIGTERM) ends like an interrupted one: nothing is left running."""
+    previous = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _interrupt(_signal: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def positive_whole(text: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ci.base_build import BaseBuild, build_merge_base, given_build
 from ci.bench_program import BenchProgram, find_bench
 from ci.budget import Budget
-from ci.command_line import SubParsers, positive_number, slowdown
+from ci.command_line import SubParsers, positive_number, slowdown, terminable
 from ci.errors import BadInput, Exit
 from ci.files import write_json, write_whole
 from ci.judge import judge
@@ -72,7 +72,9 @@ def add_parser(subparsers: SubParsers) -> None:
 def _execute(arguments: argparse.Namespace) -> Exit:
     if not arguments.head:
         out = arguments.out or Path("out") / "gate"
-        return announce(_measured(arguments, out), out)
+        with terminable():
+            judgement = _measured(arguments, out)
+        return announce(judgement, out)
     for name in _MEASURING:
         if getattr(arguments, name) is not None:
             raise BadInput(f"--{name}", "measures nothing with --head", "leave it out")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import signal
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
-from ci.command_line import SubParsers, positive_whole, slowdown
+from ci.command_line import SubParsers, positive_whole, slowdown, terminable
 from ci.daily import judge_run
 from ci.errors import Exit
 from ci.measure import SELECTIONS, RunOptions, measure
@@ -57,14 +55,12 @@ def _execute(arguments: argparse.Namespace) -> Exit:
     options = RunOptions(**{name: getattr(arguments, name) for name in names})
     if options.baseline:
         options = replace(options, judge=True)
-    previous = signal.signal(signal.SIGTERM, _interrupt)  # a cancelled job may be resumed as well
     try:
-        run = measure(options)
+        with terminable():  # a cancelled job may be resumed as well
+            run = measure(options)
     except KeyboardInterrupt:
         print(f"interrupted; what was measured is kept. Go on with:\n  {options.resume_command()}")
         return Exit.interrupted
-    finally:
-        signal.signal(signal.SIGTERM, previous)
     _print_summary(run.samples)
     if options.judge:
         return judge_run(run, options)
@@ -78,7 +74,3 @@ def _print_summary(samples: Samples) -> None:
     for point, outcome in samples.outcomes.items():
         if outcome not in (Outcome.passed, Outcome.refused):
             print(f"  {outcome}: {point}: {samples.reasons[point]}")
-
-
-def _interrupt(_signal: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt

@@ -68,6 +68,10 @@ def measure(point: str, behaviour: dict[str, object], rng: random.Random) -> dic
         case "interrupt":  # as the terminal does: the orchestrator and this process
             os.kill(os.getppid(), signal.SIGINT)
             time.sleep(600)
+        case "terminate":  # as a CI system does: the orchestrator alone
+            print(os.getpid(), flush=True)
+            os.kill(os.getppid(), signal.SIGTERM)
+            time.sleep(600)
         case "incorrect":
             return error(point, "incorrect: 3 of 64 elements differ")
         case "fail":

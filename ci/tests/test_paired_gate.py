@@ -1,6 +1,7 @@
 """The measuring gate, on the fake bench program: two builds that differ in what they are told."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -204,6 +205,17 @@ def test_a_suspect_that_breaks_in_the_pairs_is_broken(
     bench.write()
     assert gate("--baseline", baseline, "--filter", "^tiled") == code
     assert of_point(verdict(), SMALL)["verdict"] == expected
+
+
+def test_a_cancelled_gate_leaves_nothing_running(
+    gate: Command, baseline: Path, bench: FakeBench, tmp_path: Path
+) -> None:
+    bench.misbehave(SMALL, "terminate")
+    assert gate("--baseline", baseline) == Exit.interrupted
+    assert not (tmp_path / "out" / "verdict.json").exists()
+    victim = int((tmp_path / "out" / "screen" / "trials" / "000" / "log-000.txt").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(victim, 0)
 
 
 def test_builds_that_differ_in_the_machine_are_not_compared(
