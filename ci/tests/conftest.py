@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +31,12 @@ COMMANDS = [
     ci.export,
     ci.evidence.command,
 ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """In the background pytest inherits an ignored SIGINT, and so would what it interrupts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass
