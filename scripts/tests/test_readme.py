@@ -29,6 +29,10 @@ ELSEWHERE = {
     "scripts/calibrate": "test_calibrate.py; it takes minutes and changes the records",
     "scripts/calibrate --device=host --seeds=1..10000": "likewise",
     "scripts/faults --fault=cpu_ld_ignored": "ctest runs its program for all faults",
+    "scripts/gemmwatch gate --base main --selection pr": "ci/tests/test_paired_gate.py",
+    "scripts/gemmwatch evidence": "ci/tests/test_evidence.py; it takes minutes",
+    "scripts/gemmwatch evidence --check": "ci/tests/test_evidence.py",
+    "scripts/gemmwatch evidence record RUN.json... --name NAME --source TEXT": "likewise",
 }
 
 # What a README may tell a reader to run and this test then runs.
