@@ -1,8 +1,8 @@
 // Rung: coalesced. Neighbouring threads take neighbouring addresses.
 //
 // Idea: exchange the two thread indices of the naive rung. The 32 threads of a warp now take 32
-// neighbouring columns of one row: they read one element of A together (a broadcast), 32 neighbours
-// of B and write 32 neighbours of C, each a single transaction where it had been 32.
+// neighbouring columns of one row: they read one element of A together, 32 neighbours of B, and
+// write 32 neighbours of C. The loads of A and the stores of C had been 32 transactions each.
 //
 // Bytes: unchanged, 8 for 2 flops in FP32; but a transaction now carries 32 useful elements in
 // place of one, so the load unit is asked a sixteenth as often. It is still asked twice a

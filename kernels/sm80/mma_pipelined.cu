@@ -1,18 +1,15 @@
 // Rung: mma_pipelined. mma.sync with its operands kept on their way through a pipeline.
 //
-// Idea: the tensor core of the rung below waits for its operands. Here
-//   - cp.async copies panels past the registers into three stages of shared memory, so that two
-//   panels
-//     are always on their way while one is multiplied;
-//   - ldmatrix brings four 8 x 8 matrices an instruction, and transposes them where a layout needs
-//   it,
-//     so that every operand stays in shared memory as it was stored;
-//   - lines of a panel are 128 bytes (or a multiple), and the 16-byte chunk c of line l lies at
-//     c ^ (l % 8): the 8 rows that ldmatrix reads at once then lie in 8 different groups of banks.
+// Idea: the tensor core of the rung below waits for its operands. Here cp.async copies panels past
+// the registers into three stages of shared memory, so that two panels are always on their way
+// while one is multiplied. ldmatrix brings four 8 x 8 matrices an instruction, and transposes them
+// where a layout needs it, so that every operand stays in shared memory as it was stored. Lines of
+// a panel are 128 bytes or a multiple, and the 16-byte chunk c of line l lies at c ^ (l % 8): the 8
+// rows that ldmatrix reads at once then lie in 8 different groups of banks.
 //
-// Bytes: a 128 x 256 tile takes 85 flops a byte of device memory in 16 bits, and a warp's 64 x 64
-// piece 8 + 8 ldmatrix for 128 mma of a panel's quarter. The bound is the rate at which mma.sync is
-// issued: on Hopper it reaches the tensor core's peak no more, which is what wgmma is for.
+// Bytes: a 128 x 256 tile takes 85 flops a byte of device memory in 16 bits; a step of k is 4 + 4
+// ldmatrix for the 32 mma of a warp's 64 x 64 piece. The rate at which mma.sync can be issued on
+// Hopper ends below the tensor core's peak, which is what wgmma is for.
 #include "kernels/device/ptx_sm80.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
