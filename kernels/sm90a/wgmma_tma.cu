@@ -1,15 +1,12 @@
 // Rung: wgmma_tma. The copy engine fills swizzled tiles, and a warpgroup multiplies from shared
 // memory.
 //
-// Idea: two units of Hopper take over what threads had done one instruction at a time.
-//   - The copy engine (TMA) brings a whole panel for one instruction of one thread, places it in
-//   the
-//     swizzle that the tensor core reads without bank conflicts, fills with zero beyond the edges,
-//     and reports its bytes to a barrier in shared memory.
-//   - wgmma multiplies a 64 x 256 piece of C straight from shared memory: no ldmatrix, no operands
-//   in
-//     registers, and it runs on while the warpgroup does something else.
-// 16-bit operands may be contiguous along k or along m and n: wgmma reads either.
+// Idea: two units of Hopper take over what threads had done one instruction at a time. The copy
+// engine (TMA) brings a whole panel for one instruction of one thread, places it in the swizzle
+// that the tensor core reads without bank conflicts, fills with zero beyond the edges, and reports
+// its bytes to a barrier in shared memory. wgmma multiplies a 64 x 256 piece of C straight from
+// shared memory: no ldmatrix, no operands in registers, and it runs on while the warpgroup does
+// something else. 16-bit operands may be contiguous along k or along m and n: wgmma reads either.
 //
 // Bytes: a 128 x 256 tile takes 85 flops a byte of device memory in 16 bits, over four stages of 48
 // KB, so that three panels are on their way. What is left to win: all threads meet at a barrier at
