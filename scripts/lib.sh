@@ -24,8 +24,9 @@ quietly() {
 
 # ---- Python ------------------------------------------------------------------------------------
 
-# Prints the requirements of pyproject.toml that an interpreter lacks; fails if there are any.
-lacks() { "$1" "$root/scripts/missing_requirements.py" 2>/dev/null; }
+# lacks PYTHON [EXTRA...]: prints the requirements of pyproject.toml, with those of the optional
+# groups named, that an interpreter lacks; fails if there are any.
+lacks() { "$1" "$root/scripts/missing_requirements.py" "${@:2}" 2>/dev/null; }
 
 # True if the virtual environment DIR was completely installed from LOCK as it is now, and its
 # interpreter still is the one that it was installed for.
@@ -45,12 +46,13 @@ make_venv() {
     sha256sum <"$lock" >"$dir/lock.sha256"
 }
 
-# Prints the interpreter that judges and draws: the local virtual environment if it is whole, else
-# a python3 that brings every package itself, as on an image that never sees a network.
+# python_path [EXTRA...]: prints the interpreter that judges and draws: the local virtual
+# environment if it is whole, since the lock holds every extra, else a python3 that brings every
+# package itself, as on an image that never sees a network.
 python_path() {
   if venv_is_whole "$runtime_venv" "$root/requirements.lock"; then
     echo "$runtime_venv/bin/python"
-  elif lacks python3 >/dev/null; then
+  elif lacks python3 "$@" >/dev/null; then
     command -v python3
   else
     return 1

@@ -1,5 +1,6 @@
 """Prints the requirements of pyproject.toml that the interpreter running this lacks, one a line.
 
+Arguments: the names of optional groups that are wanted too, such as test.
 Reads installed versions from package metadata rather than importing the packages: setup asks on
 every start, and importing scipy and matplotlib takes longer than the rest of setup. Exit code 1 if
 something is missing, or if the interpreter is older than 3.11 and has no tomllib.
@@ -18,21 +19,23 @@ def release(version: str) -> tuple[int, ...]:
 
 
 def is_met(requirement: str) -> bool:
-    name, _, minimum = requirement.partition(">=")
+    named, _, minimum = requirement.partition(">=")
+    name = named.partition("[")[0]  # psycopg[binary]: its own extras leave no trace of their own
     try:
         return release(metadata.version(name)) >= release(minimum)
     except metadata.PackageNotFoundError:
         return False
 
 
-def requirements() -> list[str]:
-    """What the tool needs to run, and what its tests need."""
+def requirements(extras: list[str]) -> list[str]:
+    """What the tool needs to run, and what these optional groups need."""
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
     project = tomllib.loads(text)["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    optional = project["optional-dependencies"]
+    return project["dependencies"] + [each for extra in extras for each in optional[extra]]
 
 
 if __name__ == "__main__":
-    missing = [requirement for requirement in requirements() if not is_met(requirement)]
+    missing = [requirement for requirement in requirements(sys.argv[1:]) if not is_met(requirement)]
     print("\n".join(missing))
     sys.exit(1 if missing else 0)

@@ -49,3 +49,18 @@ def test_without_its_environment_it_says_what_to_run(
     done = bare.run(root / "scripts/gemmwatch", "list")
     assert done.returncode == 2
     assert f"{root}/scripts/setup" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["history", "nightly"])
+def test_a_python_without_the_packages_of_the_history_is_told_apart(
+    ready: Machine, checkout: Callable[..., Path], command: str
+) -> None:
+    root = checkout("gemmwatch", "lib.sh", "missing_requirements.py")
+    (root / "scripts/cli.py").write_text("print('started')")
+    (root / "pyproject.toml").write_text(
+        "[project]\ndependencies = []\n[project.optional-dependencies]\nhistory = ['no-such>=1']\n"
+    )
+    assert ready.run(root / "scripts/gemmwatch", "list").stdout == "started\n"
+    done = ready.run(root / "scripts/gemmwatch", command)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith(f"{root}/scripts/setup --with history")

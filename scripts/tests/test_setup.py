@@ -102,6 +102,67 @@ def test_an_unknown_option_is_refused(ready: Machine) -> None:
     assert "Usage: scripts/setup" in done.stderr
 
 
+# ---- what only the tests use ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def testable(ready: Machine, fresh: Path) -> Path:
+    """scripts/setup of a repository whose Python packages are all there, on such a machine."""
+    require(fresh, "pip>=9")
+    ready.script("find", "echo /usr/lib/postgresql/15/bin/initdb")
+    for name in ("chromium", "chromedriver"):
+        ready.script(name, "exit 0")
+    return fresh / "scripts/setup"
+
+
+def test_programs_of_the_tests_that_are_there_are_left_alone(
+    ready: Machine, testable: Path
+) -> None:
+    done = ready.run(testable, "--with", "test")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_root_installs_the_programs_of_the_tests(ready: Machine, testable: Path) -> None:
+    ready.script("id", "echo 0")
+    ready.script("find", "exit 1")
+    ready.lose("chromedriver")
+    ready.logging("apt-get")
+    assert ready.run(testable, "--with", "history", "test").returncode == 0
+    install = "apt-get install -y --no-install-recommends"
+    assert [call for call in ready.calls() if "install" in call] == [
+        f"{install} postgresql",
+        f"{install} chromium chromium-driver",
+    ]
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_what_cannot_be_had_for_the_tests_is_said_and_is_no_failure(
+    ready: Machine, testable: Path, user: int
+) -> None:
+    ready.script("id", f"echo {user}")
+    ready.lose("chromium")
+    ready.script("apt-get", "exit 100")
+    done = ready.run(testable, "--with", "test")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = [line for line in done.stdout.splitlines() if "skipped" in line]
+    assert "Chromium" in line and "chromium chromium-driver" in line
+
+
+def test_without_the_tests_their_programs_are_not_looked_for(
+    ready: Machine, testable: Path
+) -> None:
+    ready.lose("chromium")
+    done = ready.run(testable, "--with", "history")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("extras", [[], ["everything"]])
+def test_an_unknown_extra_is_refused(ready: Machine, extras: list[str]) -> None:
+    done = ready.run(SETUP, "--with", *extras)
+    assert done.returncode == 2
+    assert "extra" in done.stderr
+
+
 # ---- the virtual environment -------------------------------------------------------------------
 
 
@@ -114,9 +175,10 @@ def fresh(checkout: Callable[..., Path]) -> Path:
     return root
 
 
-def require(root: Path, requirement: str) -> None:
+def require(root: Path, requirement: str, history: str = "pip[extra]>=9") -> None:
     (root / "pyproject.toml").write_text(
-        f'[project]\ndependencies = ["{requirement}"]\n[project.optional-dependencies]\ntest = []\n'
+        f'[project]\ndependencies = ["{requirement}"]\n'
+        f'[project.optional-dependencies]\ntest = []\nhistory = ["{history}"]\n'
     )
 
 
@@ -166,6 +228,15 @@ def test_a_python_that_has_everything_is_used_as_it_is(ready: Machine, fresh: Pa
     done = ready.run(fresh / "scripts/setup")
     assert (done.returncode, done.stdout) == (0, "")
     assert not (fresh / ".venv").exists()
+
+
+def test_what_an_extra_needs_is_asked_for_with_the_extra_only(ready: Machine, fresh: Path) -> None:
+    require(fresh, "pip>=9", history="nowhere-to-be-found>=1")
+    (fresh / "requirements.lock").write_text("nowhere-to-be-found==1 --hash=sha256:" + "0" * 64)
+    assert ready.run(fresh / "scripts/setup").returncode == 0
+    done = ready.run(fresh / "scripts/setup", "--with", "history", PIP_NO_INDEX="1")
+    assert done.returncode == 2
+    assert "python3 lacks nowhere-to-be-found>=1" in done.stderr
 
 
 @pytest.mark.parametrize(
