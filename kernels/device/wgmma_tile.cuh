@@ -53,7 +53,7 @@ struct Panel {
 
 /// Both panels of one stage, for kernels of one storage type and layout.
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-struct Stage {
+struct PipelineStage {
   using A = Panel<Storage, a_k_contiguous, tile_m>;
   using B = Panel<Storage, b_k_contiguous, tile_n>;
 

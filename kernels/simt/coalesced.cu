@@ -11,12 +11,13 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::simt::coalesced {
 
 constexpr int tile = 32;  // a block computes 32 x 32 outputs
 
 template <class Storage>
-__global__ void __launch_bounds__(tile* tile) gemm_coalesced(gemm::device::Product<Storage> p) {
+static __global__ void __launch_bounds__(tile* tile)
+    gemm_coalesced(gemm::device::Product<Storage> p) {
   const auto [batch, row0, column0] = gemm::device::tile_origin<tile, tile>(p);
   const long long row = row0 + threadIdx.y, column = column0 + threadIdx.x;
   if (row >= p.m || column >= p.n) return;
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_coalesced(gemm::device::Produ
   gemm::device::store_linear(p.c.at(batch, row, column), sum, p.alpha, p.beta);
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_storage(problem, operands, tile, tile,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_coalesced<<<grid, dim3(tile, tile), 0, stream>>>(product);
@@ -51,4 +52,4 @@ const gemm::Register registered{{.name = "coalesced",
                                  .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::simt::coalesced

@@ -15,7 +15,7 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::simt::double_buffered {
 
 using namespace gemm::device;
 
@@ -23,7 +23,7 @@ constexpr int tile_m = 128, tile_n = 128, tile_k = 16;
 constexpr int threads = 256;  // 16 x 16, each with 8 x 8 outputs
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-__global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Storage> p) {
+static __global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Storage> p) {
   __shared__ alignas(16) float panel_a[2][tile_k][tile_m], panel_b[2][tile_k][tile_n];
 
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Stora
                  sum[i / 4][i % 4][half]);
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_layout(problem, operands, tile_m, tile_n,
                                 [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
                                    cudaStream_t stream, unsigned grid) {
@@ -100,4 +100,4 @@ const gemm::Register registered{
      .refuses = gemm::cuda::refuses_tf32,
      .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::simt::double_buffered

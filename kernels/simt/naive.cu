@@ -10,12 +10,12 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::simt::naive {
 
 constexpr int tile = 32;  // a block computes 32 x 32 outputs
 
 template <class Storage>
-__global__ void __launch_bounds__(tile* tile) gemm_naive(gemm::device::Product<Storage> p) {
+static __global__ void __launch_bounds__(tile* tile) gemm_naive(gemm::device::Product<Storage> p) {
   const auto [batch, row0, column0] = gemm::device::tile_origin<tile, tile>(p);
   const long long row = row0 + threadIdx.x, column = column0 + threadIdx.y;
   if (row >= p.m || column >= p.n) return;
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_naive(gemm::device::Product<S
   gemm::device::store_linear(p.c.at(batch, row, column), sum, p.alpha, p.beta);
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_storage(problem, operands, tile, tile,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    if constexpr (gemm::fault("naive_grid_limit"))
@@ -46,4 +46,4 @@ const gemm::Register registered{{.name = "naive",
                                  .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::simt::naive

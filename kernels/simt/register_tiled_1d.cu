@@ -11,7 +11,7 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::simt::register_tiled_1d {
 
 constexpr int tile_m = 64, tile_n = 64, tile_k = 8;
 constexpr int outputs = 8;  // rows of one column that a thread computes
@@ -20,7 +20,8 @@ static_assert(threads == tile_m * tile_k && threads == tile_k * tile_n,
               "a thread loads one of each");
 
 template <class Storage>
-__global__ void __launch_bounds__(threads, 2) gemm_register_1d(gemm::device::Product<Storage> p) {
+static __global__ void __launch_bounds__(threads, 2)
+    gemm_register_1d(gemm::device::Product<Storage> p) {
   __shared__ float tile_a[tile_k][tile_m + 1];  // by column: a k step reads neighbours
   __shared__ float tile_b[tile_k][tile_n + 1];
 
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(threads, 2) gemm_register_1d(gemm::device::Pro
                                  p.beta);
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_storage(problem, operands, tile_m, tile_n,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_register_1d<<<grid, threads, 0, stream>>>(product);
@@ -71,4 +72,4 @@ const gemm::Register registered{{.name = "register_tiled_1d",
                                  .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::simt::register_tiled_1d

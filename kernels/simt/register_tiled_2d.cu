@@ -10,7 +10,7 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::simt::register_tiled_2d {
 
 constexpr int tile_m = 128, tile_n = 128, tile_k = 8;
 constexpr int patch = 8;  // a thread computes patch x patch outputs
@@ -19,7 +19,8 @@ constexpr int loads = tile_m * tile_k / threads;  // elements of A, and of B, th
 static_assert(tile_m == tile_n, "A and B are brought by the same arithmetic");
 
 template <class Storage>
-__global__ void __launch_bounds__(threads) gemm_register_2d(gemm::device::Product<Storage> p) {
+static __global__ void __launch_bounds__(threads)
+    gemm_register_2d(gemm::device::Product<Storage> p) {
   __shared__ float tile_a[tile_k][tile_m + 1];
   __shared__ float tile_b[tile_k][tile_n + 1];
 
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(threads) gemm_register_2d(gemm::device::Produc
     }
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_storage(problem, operands, tile_m, tile_n,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_register_2d<<<grid, threads, 0, stream>>>(product);
@@ -84,4 +85,4 @@ const gemm::Register registered{{.name = "register_tiled_2d",
                                  .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::simt::register_tiled_2d

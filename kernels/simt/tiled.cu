@@ -11,12 +11,12 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::simt::tiled {
 
 constexpr int tile = 32;
 
 template <class Storage>
-__global__ void __launch_bounds__(tile* tile) gemm_tiled(gemm::device::Product<Storage> p) {
+static __global__ void __launch_bounds__(tile* tile) gemm_tiled(gemm::device::Product<Storage> p) {
   __shared__ float tile_a[tile][tile];
   __shared__ float tile_b[tile]
                          [tile + 1];  // one word of padding: a transposed B is stored by column
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(tile* tile) gemm_tiled(gemm::device::Product<S
     gemm::device::store_linear(p.c.at(batch, row, column), sum, p.alpha, p.beta);
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_storage(problem, operands, tile, tile,
                                  [](const auto& product, cudaStream_t stream, unsigned grid) {
                                    gemm_tiled<<<grid, dim3(tile, tile), 0, stream>>>(product);
@@ -61,4 +61,4 @@ const gemm::Register registered{{.name = "tiled",
                                  .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::simt::tiled

@@ -15,7 +15,7 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::simt::warp_tiled {
 
 using namespace gemm::device;
 
@@ -28,7 +28,7 @@ constexpr int part_m = lanes_m * 4, part_n = lanes_n * 4;
 constexpr int warp_m = 64, groups_m = warp_m / part_m;
 
 template <int tile_n, class Storage, bool a_k_contiguous, bool b_k_contiguous>
-__global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p) {
+static __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p) {
   constexpr int warp_n = tile_m * tile_n / warps / warp_m, groups_n = warp_n / part_n;
   __shared__ alignas(16) float panel_a[2][tile_k][tile_m], panel_b[2][tile_k][tile_n];
 
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p
 }
 
 template <int tile_n>
-void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_layout(problem, operands, tile_m, tile_n,
                                 [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
                                    cudaStream_t stream, unsigned grid) {
@@ -98,7 +98,7 @@ void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands) {
                                 });
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   if (gemm::cuda::blocks(problem, tile_m, 256) >= gemm::cuda::multiprocessors())
     launch_tile<256>(problem, operands);
   else
@@ -112,4 +112,4 @@ const gemm::Register registered{{.name = "warp_tiled",
                                  .refuses = gemm::cuda::refuses_tf32,
                                  .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::simt::warp_tiled

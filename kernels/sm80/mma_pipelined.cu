@@ -14,7 +14,7 @@
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::sm80::mma_pipelined {
 
 using namespace gemm::device;
 
@@ -78,7 +78,7 @@ struct Panel {
 };
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-__global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage> p) {
+static __global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage> p) {
   using PanelA = Panel<Storage, a_k_contiguous, tile_m>;
   using PanelB = Panel<Storage, b_k_contiguous, tile_n>;
   constexpr int tile_k = PanelA::tile_k, stage_bytes = PanelA::bytes + PanelB::bytes;
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage
     }
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_layout(
       problem, operands, tile_m, tile_n,
       [](auto a_k_contiguous, auto b_k_contiguous, const auto& product, cudaStream_t stream,
@@ -181,4 +181,4 @@ const gemm::Register registered{{.name = "mma_pipelined",
                                  .refuses = gemm::cuda::refuses_fp32_and_tf32_across_k,
                                  .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::sm80::mma_pipelined

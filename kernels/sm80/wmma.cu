@@ -12,7 +12,7 @@
 
 #include "kernels/launch.cuh"
 
-namespace {
+namespace gemm::sm80::wmma {
 
 using namespace gemm::device;
 namespace wmma = nvcuda::wmma;
@@ -67,7 +67,7 @@ struct Panel {
 };
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-__global__ void __launch_bounds__(threads) gemm_wmma(Product<Storage> p) {
+static __global__ void __launch_bounds__(threads) gemm_wmma(Product<Storage> p) {
   using Element = typename Fragment<Storage>::Element;
   constexpr int fragment_k = Fragment<Storage>::k;
   using ALayout = std::conditional_t<a_k_contiguous, wmma::row_major, wmma::col_major>;
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(threads) gemm_wmma(Product<Storage> p) {
     }
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::cuda::launch_for_layout(
       problem, operands, tile_m, tile_n,
       [](auto a_k_contiguous, auto b_k_contiguous, const auto& product, cudaStream_t stream,
@@ -153,4 +153,4 @@ const gemm::Register registered{
      .refuses = gemm::cuda::refuses_fp32,
      .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::sm80::wmma

@@ -12,7 +12,7 @@
 #include "kernels/device/wgmma_tile.cuh"
 #include "kernels/sm90a/launch.cuh"
 
-namespace {
+namespace gemm::sm90a::wgmma_persistent {
 
 using namespace gemm::device;
 using namespace gemm::device::wgmma;
@@ -42,10 +42,10 @@ struct TileList {
 };
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-__global__ void __launch_bounds__(threads, 1)
+static __global__ void __launch_bounds__(threads, 1)
     gemm_wgmma_persistent(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
                           const __grid_constant__ CUtensorMap map_b, long long batches) {
-  using Both = Stage<Storage, a_k_contiguous, b_k_contiguous>;
+  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous>;
   extern __shared__ char memory[];
   __shared__ alignas(8) std::uint64_t full_barriers[stages], empty_barriers[stages];
   const unsigned panels_at = (shared_address(memory) + atom_bytes - 1) / atom_bytes * atom_bytes;
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(threads, 1)
   }
 }
 
-void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::sm90a::launch_for_layout(
       problem, operands, tile_m, tile_n,
       [&](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
@@ -118,4 +118,4 @@ const gemm::Register registered{
      .refuses = gemm::sm90a::refuses,
      .launch = launch}};
 
-}  // namespace
+}  // namespace gemm::sm90a::wgmma_persistent
