@@ -31,10 +31,10 @@ def combined_picture(
     """The ladders side by side in one figure."""
     shown = " and ".join(ladder.problem.id for ladder in ladders)
     alt = f"Speed of each kernel on {shown}, lowest rung first; a table gives the same numbers"
-    return picture(name, alt, lambda theme: _figure(measured, ladders, theme), source)
+    return picture(name, alt, lambda theme: ladder_figure(measured, ladders, theme), source)
 
 
-def _figure(measured: Measured, ladders: list[Ladder], theme: Theme) -> Figure:
+def ladder_figure(measured: Measured, ladders: list[Ladder], theme: Theme) -> Figure:
     height = ABOVE + max(len(ladder.rungs) for ladder in ladders) * ROW + BELOW
     width = len(ladders) * (WIDTH + GAP) - GAP
     figure = Figure(figsize=(width, height))

@@ -98,7 +98,7 @@ def map_picture(measured: Measured, panel: Panel, name: str) -> Picture:
         f"{len(panel.kernels)} kernels by {len(panel.problems)} {panel.precision} problems, "
         "coloured by speed against the control; the table of all points gives the same numbers"
     )
-    return picture(name, alt, lambda theme: _figure(measured, panel, theme))
+    return picture(name, alt, lambda theme: map_figure(measured, panel, theme))
 
 
 class _Layout:
@@ -129,7 +129,7 @@ class _Layout:
         return self.top + index * CELL_HEIGHT
 
 
-def _figure(measured: Measured, panel: Panel, theme: Theme) -> Figure:
+def map_figure(measured: Measured, panel: Panel, theme: Theme) -> Figure:
     layout = _Layout(panel)
     figure = Figure(figsize=(layout.width, layout.height))
     axes = figure.add_axes((0, 0, 1, 1))

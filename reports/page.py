@@ -50,7 +50,7 @@ def report_files(measured: Measured, verdict: Verdict | None) -> dict[str, bytes
         for number, panel in enumerate(panels(measured), start=1)
     ]
     page = (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(_facts(measured), ladders=drawn_ladders, panels=drawn_panels, verdict=verdict)
     )
@@ -61,20 +61,21 @@ def report_files(measured: Measured, verdict: Verdict | None) -> dict[str, bytes
     return files
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+def environment(*more: Path) -> Environment:
+    """Where templates are found: in the folders named, then in that of all reports."""
+    made = Environment(
+        loader=FileSystemLoader([*more, TEMPLATES]), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["data_uri"] = _data_uri
-    environment.filters["spaced"] = lambda name: name.replace("_", " ")
-    environment.globals.update(
+    made.filters["data_uri"] = _data_uri
+    made.filters["spaced"] = lambda name: name.replace("_", " ")
+    made.globals.update(
         significant=units.significant,
         ratio=units.ratio,
         percent=units.percent,
         signed_percent=units.signed_percent,
     )
-    return environment
+    return made
 
 
 def _data_uri(svg: bytes) -> str:

@@ -50,8 +50,8 @@ def _run(fields: Fields) -> Measured:
         fingerprint=catalog.texts("fingerprint"),
         environment=catalog.texts("environment"),
         injected=catalog.text("injected"),
-        peaks=_peaks(catalog),
-        kernels=_kernels(catalog),
+        peaks=read_peaks(catalog),
+        kernels=read_kernels(catalog),
         points=_points(catalog, outcomes, meta.texts("reasons"), _run_samples(fields, outcomes)),
         selection=meta.text("selection"),
         trials=meta.integer("trials"),
@@ -75,8 +75,8 @@ def _baseline(fields: Fields) -> Measured:
         fingerprint=fingerprint,
         environment=fields.texts("environment"),
         injected="",
-        peaks=_peaks(catalog),
-        kernels=_kernels(catalog),
+        peaks=read_peaks(catalog),
+        kernels=read_kernels(catalog),
         points=_points(catalog, fields.texts("outcomes"), {}, samples),
         selection=fields.text("selection"),
         trials=max((len(of_point) for of_point in samples.values()), default=0),
@@ -127,23 +127,29 @@ def _minute(fields: Fields, key: str) -> str:
     return date.strftime("%Y-%m-%d %H:%M %Z").rstrip()
 
 
-def _peaks(catalog: Fields) -> dict[str, float]:
+def read_peaks(catalog: Fields) -> dict[str, float]:
     peaks = catalog.object("peaks")
     return {name: peaks.number(name) for name in peaks.values}
 
 
-def _kernels(catalog: Fields) -> tuple[Kernel, ...]:
+def read_kernels(catalog: Fields) -> tuple[Kernel, ...]:
     kernels = [
         Kernel(
             name=kernel.text("name"),
             order=kernel.integer("order"),
             idea=kernel.text("idea"),
             vendor=kernel.flag("vendor"),
-            control=kernel.flag("control") and kernel.flag("available"),
+            # A history spans builds and does not say what is available on the device of today.
+            control=kernel.flag("control")
+            and (not kernel.has("available") or kernel.flag("available")),
         )
         for kernel in catalog.objects("kernels")
     ]
     return tuple(sorted(kernels, key=lambda kernel: (kernel.order, kernel.name)))
+
+
+def read_problems(catalog: Fields) -> list[Problem]:
+    return [_problem(problem) for problem in catalog.objects("problems")]
 
 
 def _problem(problem: Fields) -> Problem:
@@ -163,8 +169,8 @@ def _problem(problem: Fields) -> Problem:
 def _points(
     catalog: Fields, outcomes: Mapping[str, str], reasons: Mapping[str, str], samples: Samples
 ) -> tuple[Point, ...]:
-    kernels = {kernel.name: kernel for kernel in _kernels(catalog)}
-    problems = {problem.id: problem for problem in map(_problem, catalog.objects("problems"))}
+    kernels = {kernel.name: kernel for kernel in read_kernels(catalog)}
+    problems = {problem.id: problem for problem in read_problems(catalog)}
     points = []
     for point_id, outcome in outcomes.items():
         kernel_name, _, problem_id = point_id.partition("/")

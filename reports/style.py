@@ -6,6 +6,7 @@ Output is deterministic: no date, no random ids, and the font comes with matplot
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -40,11 +41,17 @@ _SETTINGS: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": [_FONT],
     "font.size": TEXT,
+    "text.parse_math": False,  # a name with dollar signs is a name
     # Text stays text: small files, words that can be searched. Where the font is missing, another
     # takes its place; it is hardly ever wider, and all text is anchored on the side that matters.
     "svg.fonttype": "none",
     "svg.hashsalt": "gemmwatch",
 }
+
+
+def figure_style() -> AbstractContextManager[None]:
+    """Within it, figures are drawn and saved as all of ours are."""
+    return matplotlib.style.context(["default", _SETTINGS], after_reset=True)
 
 
 def text_width(words: str, size: float) -> float:
@@ -77,7 +84,7 @@ class Picture:
 def picture(name: str, alt: str, draw: Callable[[Theme], Figure], source: str = "") -> Picture:
     """Draws the figure in both themes. source, if given, is kept in each file's metadata, so that
     a check can tell whether the file shows the present numbers."""
-    with matplotlib.style.context(["default", _SETTINGS], after_reset=True):
+    with figure_style():
         light, dark = draw(LIGHT), draw(DARK)
         return Picture(
             name,
