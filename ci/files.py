@@ -58,6 +58,11 @@ def read_json(path: Path, way_out: str) -> Fields:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadInput(path, f"cannot be read ({reason})", way_out) from error
+    return parse_json(text, path, way_out)
+
+
+def parse_json(text: str, path: Path, way_out: str) -> Fields:
+    """The object in a text. path: where the text is from, for messages."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ci.announcement import announcement
 from ci.base_build import BaseBuild, build_merge_base, given_build
 from ci.bench_program import BenchProgram, find_bench
 from ci.budget import Budget
@@ -122,12 +123,13 @@ def gate(
 
 def announce(judgement: Judgement, out: Path | None) -> Exit:
     """Writes the answer to out if there is one, prints it, and returns the exit code."""
-    now = datetime.now(UTC)
+    document = verdict_document(judgement, datetime.now(UTC))
+    told = announcement(document)
     if out:  # before anything is printed: the reader of a pipe may leave
-        write_json(out / "verdict.json", verdict_document(judgement, now))
-        write_whole(out / "verdict.md", verdict_markdown(judgement, now))
+        write_json(out / "verdict.json", document)
+        write_whole(out / "verdict.md", verdict_markdown(told))
         write_whole(out / "junit.xml", junit(judgement))
-    print(verdict_text(judgement, now))
+    print(verdict_text(told))
     if out:
         print(f"written: {out}/verdict.json, verdict.md, junit.xml")
     return judgement.answer.exit_code

@@ -36,7 +36,11 @@ def _confirmation(confirmation: Confirmation | None) -> dict[str, Any] | None:
     if confirmation is None:
         return None
     return {
-        "base": {"label": confirmation.base.label, "commit": confirmation.base.commit},
+        "base": {
+            "label": confirmation.base.label,
+            "commit": confirmation.base.commit,
+            "flags": list(confirmation.base.flags),
+        },
         "pairs": confirmation.pairs,
         "same_code": confirmation.same_code,
         "alarms": confirmation.alarms,

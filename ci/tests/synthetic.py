@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from math import exp
+from math import exp, log1p
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,15 @@ def make_samples(
         "throttled": 0.0,
     }
     return Samples(**(fields | changes))
+
+
+LOG_SPREAD = np.linspace(-0.002, 0.002, 10)
+
+
+def two_sides(loss: float = 0.1) -> tuple[Samples, Samples]:
+    """Base and head of two points, one of which is slower in head."""
+    base = make_samples({POINT: LOG_SPREAD, OTHER: LOG_SPREAD}, label="base.json")
+    return base, make_samples({POINT: LOG_SPREAD + log1p(loss), OTHER: LOG_SPREAD})
 
 
 def with_outcome(samples: Samples, point: str, outcome: Outcome, reason: str = "") -> Samples:

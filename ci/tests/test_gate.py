@@ -5,7 +5,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as Xml
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
@@ -18,17 +17,17 @@ from ci.errors import Exit
 from ci.judge import judge
 from ci.junit import junit
 from ci.policy import GPU
-from ci.records import Outcome, Samples
+from ci.records import Outcome
 from ci.tests.synthetic import (
     OTHER,
     POINT,
     catalog_document,
     make_samples,
     run_document,
+    two_sides,
     with_outcome,
 )
 from ci.verdict_json import verdict_document
-from ci.verdict_text import verdict_markdown, verdict_text
 from ci.verdicts import Judgement
 
 Command = Callable[..., int]
@@ -128,19 +127,12 @@ def test_an_answer_that_nobody_reads_is_written_all_the_same(
 
 
 # -------------------------------------------------------------------------------------------------
-# verdict.json, verdict.md, junit.xml
+# verdict.json, junit.xml
 # -------------------------------------------------------------------------------------------------
-
-LOG_SPREAD = np.linspace(-0.002, 0.002, 10)
-
-
-def sides(loss: float = 0.1) -> tuple[Samples, Samples]:
-    base = make_samples({POINT: LOG_SPREAD, OTHER: LOG_SPREAD}, label="base.json")
-    return base, make_samples({POINT: LOG_SPREAD + log(1 + loss), OTHER: LOG_SPREAD})
 
 
 def red() -> Judgement:
-    return judge(*sides(), GPU)
+    return judge(*two_sides(), GPU)
 
 
 def test_verdict_json_has_the_numbers_of_the_contract() -> None:
@@ -164,60 +156,11 @@ def test_verdict_json_has_the_numbers_of_the_contract() -> None:
 
 
 def test_a_point_that_was_not_compared_has_no_numbers() -> None:
-    base, head = sides(0)
+    base, head = two_sides(0)
     broken = with_outcome(head, POINT, Outcome.failed, "killed")
     document = verdict_document(judge(base, broken, GPU), NOW)
     point = next(point for point in document["points"] if point["id"] == POINT)
     assert point == {"id": POINT, "verdict": "failed", "reason": "killed", "fails": True}
-
-
-def test_markdown_says_what_by_how_much_and_how_to_see_it_again() -> None:
-    text = verdict_markdown(red(), NOW)
-    assert "gemmwatch: regression" in text
-    assert "10.0% slower (90% interval" in text
-    assert "100 to 110 us" in text
-    assert "base.json, 10 trials, 10 days old" in text
-    assert (
-        "scripts/gemmwatch run --selection pr --filter "
-        "'^(tiled/bf16/nt/4096x4096x4096$)' --baseline base.json"
-    ) in text
-
-
-def test_a_broad_loss_is_measured_again_as_a_whole() -> None:
-    names = [f"tiled/bf16/nt/{n}x{n}x{n}" for n in range(1, 20)]
-    base = make_samples(dict.fromkeys(names, LOG_SPREAD))
-    head = make_samples(dict.fromkeys(names, LOG_SPREAD + 0.025))
-    assert "--filter '^(tiled/bf16/)'" in verdict_text(judge(base, head, GPU), NOW)
-
-
-def test_markdown_fits_a_screen_however_much_regressed() -> None:
-    names = [f"tiled/bf16/nt/{n}x{n}x{n}" for n in range(1, 200)]
-    base = make_samples(dict.fromkeys(names, LOG_SPREAD))
-    head = make_samples(dict.fromkeys(names, LOG_SPREAD + 0.2))
-    text = verdict_markdown(judge(base, head, GPU), NOW)
-    assert len(text.splitlines()) < 40
-    assert "more in verdict.json" in text
-
-
-def test_markdown_quotes_hostile_text_as_text() -> None:
-    base, head = sides()
-    reason = "|x|\n# pwned <img src=x> [a](http://b) `c` @someone"
-    text = verdict_markdown(
-        judge(base, with_outcome(head, POINT, Outcome.failed, reason), GPU), NOW
-    )
-    row = next(line for line in text.splitlines() if "pwned" in line)
-    assert row.startswith("| tiled")
-    assert row.replace("\\|", "").count("|") == 5
-    for markup in ("<img", "[a](", " `c`", "@someone"):
-        assert markup not in text
-
-
-def test_the_terminal_says_why_an_answer_cannot_be_trusted() -> None:
-    base, head = sides(0)
-    other = replace(head, fingerprint={**head.fingerprint, "driver": "9"})
-    text = verdict_text(judge(base, other, GPU), NOW)
-    assert text.startswith("untrusted (exit code 4)")
-    assert "driver is 580.1 in base and 9 in head" in text
 
 
 def cases(judgement: Judgement) -> dict[str, str]:
@@ -230,7 +173,7 @@ def cases(judgement: Judgement) -> dict[str, str]:
 
 
 def test_junit_has_a_case_for_each_point() -> None:
-    base, head = sides()
+    base, head = two_sides()
     head = with_outcome(head, "wmma/bf16/nt/64x64x64", Outcome.refused, "needs sm_80")
     found = cases(judge(base, head, GPU))
     assert found[POINT] == "failure"
@@ -246,7 +189,7 @@ def test_junit_skips_the_undecided_and_errs_where_there_is_no_answer() -> None:
 
 
 def test_junit_holds_no_character_that_xml_cannot() -> None:
-    base, head = sides()
+    base, head = two_sides()
     hostile = with_outcome(head, POINT, Outcome.failed, 'x\x00\x1b[31m ]]> & "<')
     suite = Xml.fromstring(junit(judge(base, hostile, GPU)))
     messages = [failure.attrib["message"] for failure in suite.iter("failure")]
