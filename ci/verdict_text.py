@@ -49,8 +49,8 @@ def verdict_markdown(told: Announcement) -> str:
         lines += ["", f"and {left} more in verdict.json"]
     lines += [""]
     if any(item.fails for item in shown):
-        lines += [f"- since {_code(_since(told))}"]
-    lines += [f"- {name}: {_code(_side(side))}" for name, side in _sides(told)]
+        lines += [f"- since {code(_since(told))}"]
+    lines += [f"- {name}: {code(_side(side))}" for name, side in _sides(told)]
     lines += _listed("**cannot be trusted:**", told.doubts)
     lines += _listed("note:", told.notes)
     if any(item.fails for item in shown):
@@ -121,7 +121,7 @@ def _reproduce(told: Announcement) -> str:
 
 
 def _row(item: PointVerdict) -> str:
-    cells = [_code(item.id), item.verdict, *_numbers(item)]
+    cells = [code(item.id), item.verdict, *_numbers(item)]
     return f"| {' | '.join(cells)} |"
 
 
@@ -129,7 +129,7 @@ def _numbers(item: PointVerdict) -> list[str]:
     """Change, interval and time; where there are none, the reason."""
     comparison = item.comparison
     if comparison is None:
-        return ["", _code(item.reason).replace("|", "\\|"), ""]
+        return ["", code(item.reason).replace("|", "\\|"), ""]
     time = ""
     if comparison.base_us is not None and comparison.head_us is not None:
         time = f"{comparison.base_us:.5g} to {comparison.head_us:.5g} us"
@@ -141,13 +141,13 @@ def _numbers(item: PointVerdict) -> list[str]:
 
 
 def _listed(title: str, texts: Sequence[str]) -> list[str]:
-    lines = [f"- {title} {_code(text)}" for text in texts[:_LINES]]
+    lines = [f"- {title} {code(text)}" for text in texts[:_LINES]]
     if len(texts) > _LINES:
         lines.append(f"- {title} {len(texts) - _LINES} more in verdict.json")
     return lines
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Text as a span of code, which nothing in it can end."""
     line = _plain(text).replace("`", "'")
     return f"`{line if len(line) <= _TEXT else line[:_TEXT] + ' ...'}`" if line else ""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import ci.baseline
+import ci.comment
 import ci.evidence.command
 import ci.export
 import ci.gate
@@ -29,6 +30,7 @@ COMMANDS = [
     ci.scoreboard,
     ci.listing,
     ci.export,
+    ci.comment,
     ci.evidence.command,
 ]
 

@@ -19,7 +19,7 @@ from ci.policy import GPU
 from ci.records import Outcome
 from ci.tests.synthetic import LOG_SPREAD, POINT, make_samples, two_sides, with_outcome
 from ci.verdict_json import verdict_document
-from ci.verdict_text import _code, verdict_markdown, verdict_text
+from ci.verdict_text import code, verdict_markdown, verdict_text
 from ci.verdicts import Confirmation, Judgement
 
 NOW = datetime(2026, 1, 12, tzinfo=UTC)
@@ -115,7 +115,7 @@ def test_markdown_quotes_hostile_text_as_text(place: str) -> None:
 
 @given(st.text())
 def test_nothing_ends_the_code_that_it_is_quoted_in(text: str) -> None:
-    quoted = _code(text)
+    quoted = code(text)
     assert re.fullmatch(r"(`[^`]+`)?", quoted)
     assert len(quoted.splitlines()) <= 1
 
