@@ -38,7 +38,7 @@ void describe_host(Machine& machine) {
   machine.fingerprint["cpu"] = cpu_name();
   machine.fingerprint["blas"] =
       std::string(openblas_get_config()) + " on " + openblas_get_corename();
-  machine.fingerprint["threads"] = "1";
+  machine.fingerprint["threads"] = std::to_string(host_threads());
   machine.fingerprint["compiler"] = host_compiler();
 }
 

@@ -1,5 +1,6 @@
 // The host kernels and their element types, where the answer is known exactly: conversions over
 // every code of a 16-bit type, products of small integers against a triple loop in int64.
+#include <cblas.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -256,7 +257,8 @@ class HostKernels : public testing::Test {
 TEST_F(HostKernels, AreRegistered) {
   std::vector<std::string_view> names;
   for (const Kernel& kernel : host_kernels()) names.push_back(kernel.name);
-  for (const std::string_view name : {"cpu_naive", "cpu_tiled", "cpu_packed", "openblas"}) {
+  for (const std::string_view name :
+       {"cpu_naive", "cpu_tiled", "cpu_packed", "cpu_threaded", "openblas"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
 }
@@ -278,6 +280,15 @@ TEST_F(HostKernels, AreExactAcrossCacheBlocks) {
   expect_exact({.shape = {2, 3, 1031}});
   const IntegerProduct<float> all_at_once({.shape = {485, 517, 263}});
   for (const Kernel& kernel : host_kernels()) all_at_once.expect_exact(kernel);
+}
+
+// Few rows, few columns, and more of each than one tile of all threads holds.
+TEST_F(HostKernels, AreExactWhereThreadsShareRowsOrColumns) {
+  const Shape shapes[] = {{7, 1061, 600}, {1061, 7, 600}, {1000, 1100, 3}, {129, 2111, 17}};
+  for (const Shape& shape : shapes) {
+    const IntegerProduct<float> product({.shape = shape});
+    for (const Kernel& kernel : host_kernels()) product.expect_exact(kernel);
+  }
 }
 
 TEST_F(HostKernels, StepOverThePaddingAndLeaveItAlone) {
@@ -370,6 +381,18 @@ TEST_F(HostKernels, ConvertEveryCodeAsScalarDoes) {
     expect_conversions_of_every_code<Eigen::half>(kernel, Precision::fp16);
     expect_conversions_of_every_code<Eigen::bfloat16>(kernel, Precision::bf16);
   }
+}
+
+// The setting is the process's: whoever changed it, the control and the threaded rung are even.
+TEST(OpenBlas, MultipliesOnTheThreadsOfTheRungs) {
+  const int threads = host_threads();
+  EXPECT_GE(threads, 1);
+  openblas_set_num_threads(1);
+  const float one = 1;
+  float c = 0;
+  find_kernel("openblas").launch({.shape = {1, 1, 1}}, {.a = &one, .b = &one, .c = &c});
+  EXPECT_EQ(openblas_get_num_threads(), threads);
+  EXPECT_EQ(host_threads(), threads) << "the control of one run has one number of threads";
 }
 
 TEST(OpenBlas, RefusesDimensionsBeyondItsIndexType) {

@@ -71,6 +71,8 @@ inline constexpr Fault faults[] = {
     {"cpu_block_never_written", "cpu/tiled.cpp", "wide_integer", "one tile of C is skipped"},
     {"cpu_patch_transposed", "cpu/tiled.cpp", "wide_integer",
      "8 x 8 outputs of each tile are transposed"},
+    {"cpu_last_share_short", "cpu/threaded.cpp", "wide_integer",
+     "the last thread leaves the last panel of its columns out"},
     {"cpu_ld_ignored", "cpu/packed.cpp", "wide_integer", "rows of A are taken as packed"},
     {"cpu_store_into_ld_gap", "cpu/packed.cpp", "padding",
      "an incomplete patch is stored as far as the leading dimension goes"},

@@ -214,6 +214,11 @@ const std::vector<Kernel>& kernels();
 /// Throws std::invalid_argument that lists the known names if there is none of this name.
 const Kernel& find_kernel(std::string_view name);
 
+/// How many threads a host kernel may use, the control as well as a rung, so that neither wins by
+/// more: what OpenBLAS chose when the process started. That is OPENBLAS_NUM_THREADS or
+/// OMP_NUM_THREADS if one is set, and never more than the processors that the process may run on.
+int host_threads();
+
 /// The vendor kernel that is measured beside every kernel of the space. Throws std::logic_error if
 /// none is registered.
 const Kernel& control_of(Space);

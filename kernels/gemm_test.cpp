@@ -82,7 +82,7 @@ TEST(Problem, CountsWorkAndTraffic) {
 TEST(Registry, HoldsTheHostLadderAndItsControl) {
   std::set<std::string_view> names;
   for (const Kernel& kernel : kernels()) names.insert(kernel.name);
-  for (const char* rung : {"cpu_naive", "cpu_tiled", "cpu_packed", "openblas"})
+  for (const char* rung : {"cpu_naive", "cpu_tiled", "cpu_packed", "cpu_threaded", "openblas"})
     EXPECT_TRUE(names.contains(rung)) << rung << " is not registered";
   EXPECT_EQ(control_of(Space::host).name, "openblas");
 }
@@ -168,7 +168,7 @@ std::set<std::string> ids_of(const Plan& plan) {
 TEST(Selection, SmokeIsClimbedByTheWholeHostLadder) {
   const std::set<std::string> ids = ids_of(select(Selection::smoke, Device{}));
   for (const Problem& problem : problems())
-    for (const char* rung : {"cpu_naive", "cpu_tiled", "cpu_packed", "openblas"})
+    for (const char* rung : {"cpu_naive", "cpu_tiled", "cpu_packed", "cpu_threaded", "openblas"})
       EXPECT_EQ(ids.contains(std::string(rung) + "/" + problem.id()),
                 bool(problem.groups & smoke_set))
           << rung << " " << problem.id();
@@ -176,7 +176,7 @@ TEST(Selection, SmokeIsClimbedByTheWholeHostLadder) {
 
 TEST(Selection, TopRungAndVendorVisitWhatTheLadderDoesNot) {
   const std::set<std::string> ids = ids_of(select(Selection::full, Device{}));
-  EXPECT_TRUE(ids.contains("cpu_packed/fp32/nn/512x512x512"));
+  EXPECT_TRUE(ids.contains("cpu_threaded/fp32/nn/512x512x512"));
   EXPECT_TRUE(ids.contains("openblas/fp32/nn/512x512x512"));
   EXPECT_FALSE(ids.contains("cpu_tiled/fp32/nn/512x512x512"));
   EXPECT_TRUE(ids.contains("cpu_tiled/fp32/nn/256x256x256")) << "a ladder problem";

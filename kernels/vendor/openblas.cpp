@@ -1,8 +1,8 @@
 // The control of the host ladder: OpenBLAS.
 //
-// One thread, as the rungs have. OpenBLAS multiplies FP32 only, so for 16-bit storage this does
-// what its user would: widens the operands, calls sgemm, rounds the result. The time of a 16-bit
-// problem includes both conversions.
+// On host_threads() threads, as the top rung. OpenBLAS multiplies FP32 only, so for 16-bit storage
+// this does what its user would: widens the operands, calls sgemm, rounds the result. The time of a
+// 16-bit problem includes both conversions.
 #include <cblas.h>
 
 #include <algorithm>
@@ -87,7 +87,8 @@ void multiply(const Problem& problem, const T* a, const T* b, T* c) {
 }
 
 void launch(const Problem& problem, const Operands& operands) {
-  openblas_set_num_threads(1);  // here, since the setting is the process's and others may change it
+  // Here, since the setting is the process's and others may change it.
+  openblas_set_num_threads(host_threads());
   visit(problem.precision, [&]<typename T>(std::type_identity<T>) {
     for (std::int64_t i = 0; i < problem.batch; ++i) {
       multiply(problem, static_cast<const T*>(operands.a) + i * problem.a_stride(),
@@ -99,11 +100,17 @@ void launch(const Problem& problem, const Operands& operands) {
 
 const Register registered{{.name = "openblas",
                            .stage = Stage::cpu_vendor,
-                           .idea = "OpenBLAS sgemm on one thread; 16-bit storage is widened for it",
+                           .idea = "OpenBLAS sgemm; 16-bit storage is widened for it",
                            .arch = Arch::host,
                            .refuses = refuses,
                            .launch = launch,
                            .control = true}};
 
 }  // namespace
+
+int host_threads() {
+  static const int at_start = openblas_get_num_threads();
+  return at_start;
+}
+
 }  // namespace gemm
