@@ -32,6 +32,9 @@ ELSEWHERE = {
     "scripts/gemmwatch gate --base main --selection pr": "ci/tests/test_paired_gate.py",
     "scripts/gemmwatch evidence": "ci/tests/test_evidence.py; it takes minutes",
     "scripts/gemmwatch evidence --check": "ci/tests/test_evidence.py",
+    "scripts/gemmwatch resources record": "ci/resources/tests; it wants a CUDA build",
+    "scripts/gemmwatch resources check": "likewise",
+    "scripts/gemmwatch resources approve": "likewise; it changes what is approved",
     "scripts/gemmwatch evidence record RUN.json... --name NAME --source TEXT": "likewise",
 }
 

@@ -1,0 +1,153 @@
+"""Code that is compiled here, so that what is read can be held to what was written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ci.errors import BadInput
+from ci.resources.listing import Cuobjdump
+from ci.resources.record import Resources, load_resources, record
+
+SOURCE = """
+template <class T>
+static __global__ void __launch_bounds__(256) plain(T* out) {
+  __shared__ T shared[300];
+  shared[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = shared[255 - threadIdx.x] * T(FACTOR);
+}
+static __global__ void in_local_memory(float* out, int i) {
+  float values[32];
+  for (int j = 0; j < 32; ++j) values[j] = out[j];
+  values[i] += 1;
+  for (int j = 0; j < 32; ++j) out[j] = values[(j * i) % 32];
+}
+static __global__ void on_tensor_cores(float* c, unsigned a, unsigned b) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
+               " {%0, %1, %2, %3}, {%4, %4}, {%5}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a), "r"(b));
+}
+static void launch(float* out) {
+  plain<float><<<GRID, 256>>>(out);
+  in_local_memory<<<1, 1>>>(out, 3);
+  on_tensor_cores<<<1, 32>>>(out, 1, 2);
+}
+void (*const registered)(float*) = launch;
+struct AtLoad { AtLoad() { launch(nullptr); } } at_load;  // a constructor named after the file
+"""
+
+
+def nvcc() -> str:
+    compiler = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if not compiler:
+        pytest.skip("there is no nvcc here")
+    try:
+        Cuobjdump()
+    except BadInput as error:
+        pytest.skip(str(error))
+    return compiler
+
+
+def build(folder: Path, factor: int = 2, grid: int = 1, source: str = SOURCE) -> Path:
+    """A build folder as CMake leaves it, of one rung that is called toy."""
+    objects = folder / "kernels" / "CMakeFiles" / "gemmwatch_rungs_portable.dir"
+    objects.mkdir(parents=True)
+    (folder / "toy.cu").write_text(source)
+    flags = [f"-DFACTOR={factor}", f"-DGRID={grid}", "-gencode=arch=compute_80,code=sm_80"]
+    output = objects / "toy.cu.o"
+    command = [nvcc(), *flags, "-c", str(folder / "toy.cu"), "-o", str(output)]
+    subprocess.run(command, check=True)
+    entry = {"directory": str(folder), "file": str(folder / "toy.cu"), "command": " ".join(command)}
+    (folder / "compile_commands.json").write_text(json.dumps([entry]))
+    compiler = folder / "CMakeFiles" / "3.25.1" / "CMakeCUDACompiler.cmake"
+    compiler.parent.mkdir(parents=True)
+    compiler.write_text('set(CMAKE_CUDA_COMPILER_VERSION "13.0.88")\n')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("resources")
+
+
+@pytest.fixture(scope="module")
+def toy(folders: Path) -> Resources:
+    return record(build(folders / "toy"))
+
+
+def test_resources_are_those_of_the_source(toy: Resources) -> None:
+    plain = toy.functions["sm_80 plain<float>"]
+    assert (plain.kernel, plain.arch, plain.function) == ("toy", "sm_80", "plain<float>")
+    assert plain.shared_bytes == 300 * 4
+    assert plain.resident_warps == 64  # few registers, 256 threads: as many as there can be
+    assert (plain.stack_bytes, plain.local_loads, plain.local_stores) == (0, 0, 0)
+    assert plain.tensor_instructions == 0
+    assert 0 < plain.registers < 32
+    assert plain.code_bytes % 128 == 0  # ptxas pads code to a cache line
+    assert toy.toolkit == "13.0.88"
+
+
+def test_an_indexed_array_is_seen_in_local_memory(toy: Resources) -> None:
+    function = toy.functions["sm_80 in_local_memory"]
+    assert function.stack_bytes == 32 * 4
+    assert function.local_loads > 0
+    assert function.local_stores > 0
+    assert function.resident_warps == 0  # its block has no bound
+
+
+def test_tensor_instructions_are_counted(toy: Resources) -> None:
+    assert toy.functions["sm_80 on_tensor_cores"].tensor_instructions == 1
+
+
+def test_the_same_source_is_the_same_code_wherever_and_whenever_compiled(
+    toy: Resources, folders: Path
+) -> None:
+    again = record(build(folders / "elsewhere"))
+    assert again.code_of("toy") == toy.code_of("toy")
+
+
+def test_another_constant_is_other_device_code_of_that_function_only(
+    toy: Resources, folders: Path
+) -> None:
+    other = record(build(folders / "factor", factor=3))
+    key = "sm_80 plain<float>"
+    assert other.functions[key].code != toy.functions[key].code
+    assert other.host_code == toy.host_code
+    assert other.functions["sm_80 in_local_memory"] == toy.functions["sm_80 in_local_memory"]
+    assert other.code_of("toy") != toy.code_of("toy")
+
+
+def test_another_grid_is_other_host_code_and_the_same_device_code(
+    toy: Resources, folders: Path
+) -> None:
+    other = record(build(folders / "grid", grid=7))
+    assert other.functions == toy.functions
+    assert other.code_of("toy") != toy.code_of("toy")
+
+
+def test_of_a_kernel_without_device_code_nothing_is_known(toy: Resources) -> None:
+    assert toy.code_of("cublas") is None
+
+
+def test_a_file_holds_what_was_recorded(toy: Resources, tmp_path: Path) -> None:
+    toy.write(tmp_path / "resources.json")
+    assert load_resources(tmp_path / "resources.json") == toy
+
+
+def test_a_name_that_changes_from_build_to_build_is_refused(folders: Path) -> None:
+    source = "namespace { __global__ void f() {} }\nvoid g() { f<<<1, 1>>>(); }\n"
+    with pytest.raises(BadInput, match="anonymous namespace"):
+        record(build(folders / "anonymous", source=source))
+
+
+def test_an_object_that_is_no_object_is_named(folders: Path) -> None:
+    folder = build(folders / "broken", source="__global__ void f() {}\n")
+    (broken,) = folder.glob("kernels/**/*.o")
+    broken.write_bytes(b"\x7fELF and no more")
+    with pytest.raises(BadInput, match=r"toy\.cu\.o.*build it again"):
+        record(folder)
