@@ -49,6 +49,7 @@ make_venv() {
 # python_path [EXTRA...]: prints the interpreter that judges and draws: the local virtual
 # environment if it is whole, since the lock holds every extra, else a python3 that brings every
 # package itself, as on an image that never sees a network.
+# shellcheck disable=SC2120  # most callers need no extra
 python_path() {
   if venv_is_whole "$runtime_venv" "$root/requirements.lock"; then
     echo "$runtime_venv/bin/python"
@@ -92,4 +93,17 @@ build() {
   configure "$1"
   (cd "$root" && $show cmake --build --preset "$1" "${targets[@]/#/--target=}") ||
     die "the build failed; its output is above"
+}
+
+# check_results LOG: a wrong answer has no time, so what fails here is not measured; ends the script.
+check_results() {
+  local log=$1 code=0
+  say "checking results"
+  "$root/build/$preset/correctness/gemmwatch-check" --gtest_brief=1 >"$log" 2>&1 || code=$?
+  tail -n 3 "$log"
+  if ((code != 0)); then
+    grep -F '[  FAILED  ]' "$log" >&2 || true
+    say "incorrect results (gemmwatch-check ended with $code); all of it: $log" >&2
+    exit 3
+  fi
 }

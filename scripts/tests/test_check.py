@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.tests.machine import Machine
+from scripts.tests.machine import Machine, write_script
 
 
 @pytest.fixture
@@ -41,3 +41,25 @@ def test_an_unknown_step_is_refused(bare: Machine, script: Path) -> None:
     done = bare.run(script, "speling")
     assert done.returncode == 2
     assert "speling" in done.stderr
+
+
+@pytest.mark.parametrize("broken", ["actionlint", "zizmor", ""])
+def test_both_linters_see_every_workflow(bare: Machine, script: Path, broken: str) -> None:
+    root = script.parents[1]
+    (root / "requirements-dev.lock").write_text("nothing\n")
+    for name in ("python", "actionlint", "zizmor"):
+        write_script(
+            root / ".venv-dev/bin" / name, bare.note(f"{name} $*") + f"exit {int(name == broken)}"
+        )
+    stamp = subprocess.run(
+        ["sha256sum"], input=b"nothing\n", capture_output=True, check=True
+    ).stdout  # fmt: skip
+    (root / ".venv-dev/lock.sha256").write_bytes(stamp)
+    (root / ".github/workflows").mkdir(parents=True)
+    (root / ".github/workflows/gate.yml").write_text("on: push\n")
+    done = bare.run(script, "workflows")
+    assert done.returncode == bool(broken), done.stderr
+    called = [
+        call.split()[0] for call in bare.calls() if call.endswith(".github/workflows/gate.yml")
+    ]
+    assert called == ["actionlint", "zizmor"]

@@ -1,0 +1,81 @@
+"""scripts/lab and scripts/comment: what a workflow's steps start; each step is a stand-in."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scripts.tests.machine import Machine, write_script
+
+
+@pytest.fixture
+def script(bare: Machine, checkout: Callable[..., Path]) -> Path:
+    root = checkout("lab", "lib.sh")
+    write_script(root / "scripts/setup", "exit 0")
+    check = root / "build/cuda/correctness/gemmwatch-check"
+    write_script(check, bare.note("check") + 'exit "${WRONG:-0}"')
+    write_script(root / "scripts/gemmwatch", bare.note("gemmwatch $*") + 'exit "${CODE:-0}"')
+    for name in ("cmake", "nvcc"):
+        bare.logging(name)
+    bare.logging("nvidia-smi", '[[ "$*" != *"${REFUSED:-nothing}"* ]]')
+    return root / "scripts/lab"
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 4])
+def test_it_builds_checks_and_ends_as_the_command_does(
+    bare: Machine, script: Path, code: int
+) -> None:
+    done = bare.run(script, "gate", "--base", "main", CODE=str(code))
+    assert done.returncode == code
+    assert bare.calls() == [
+        "cmake --preset cuda",
+        "cmake --build --preset cuda",
+        "check",
+        "gemmwatch gate --base main",
+    ]
+
+
+def test_a_wrong_result_is_never_measured(bare: Machine, script: Path) -> None:
+    done = bare.run(script, "nightly", WRONG="1")
+    assert done.returncode == 3
+    assert bare.calls()[-1] == "check"
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_clocks_are_locked_on_request_and_given_back_whatever_happens(
+    bare: Machine, script: Path, code: int
+) -> None:
+    done = bare.run(script, "nightly", GEMMWATCH_CLOCK_MHZ="1500", CODE=str(code))
+    assert done.returncode == code
+    assert bare.calls()[-4:] == [
+        "nvidia-smi --lock-gpu-clocks=1500",
+        "nvidia-smi --query-gpu=clocks.sm --format=csv,noheader",
+        "gemmwatch nightly",
+        "nvidia-smi --reset-gpu-clocks",
+    ]
+
+
+def test_clocks_that_may_not_be_locked_are_not_passed_over(bare: Machine, script: Path) -> None:
+    done = bare.run(script, "nightly", GEMMWATCH_CLOCK_MHZ="1500", REFUSED="--lock")
+    assert done.returncode == 2
+    assert "unset GEMMWATCH_CLOCK_MHZ" in done.stderr
+    assert "gemmwatch nightly" not in bare.calls()
+
+
+def test_without_a_command_it_says_how_it_is_used(bare: Machine, script: Path) -> None:
+    assert bare.run(script).returncode == 2
+    done = bare.run(script, "--help")
+    assert (done.returncode, done.stdout.startswith("Usage: scripts/lab")) == (0, True)
+    assert bare.calls() == []
+
+
+def test_the_comment_takes_no_compiler(ready: Machine, checkout: Callable[..., Path]) -> None:
+    root = checkout("comment", "lib.sh", "missing_requirements.py")
+    (root / "pyproject.toml").write_text(
+        "[project]\ndependencies = []\n[project.optional-dependencies]\n"
+    )
+    write_script(root / "scripts/gemmwatch", ready.note("gemmwatch $*"))
+    for name in ("g++", "cmake", "ninja"):
+        ready.lose(name)
+    assert ready.run(root / "scripts/comment").returncode == 0
+    assert ready.calls() == ["gemmwatch comment"]
