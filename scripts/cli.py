@@ -3,6 +3,7 @@
 import sys
 
 import ci.baseline
+import ci.comment
 import ci.evidence.command
 import ci.export
 import ci.gate
@@ -20,6 +21,7 @@ COMMANDS = [
     ci.scoreboard,
     ci.listing,
     ci.export,
+    ci.comment,
     ci.evidence.command,
     reports.commands,
 ]
