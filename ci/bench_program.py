@@ -111,7 +111,7 @@ class BenchProgram:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                close_fds=False,  # the one inheritable file is the lock of the output folder
+                close_fds=False,  # inheritable are the locks: of the output, of the GPU
             )
         except OSError as error:
             raise BadInput(self.path, f"cannot be run ({error.strerror})", _BUILD_IT) from error

@@ -12,6 +12,7 @@ from typing import NoReturn
 from ci.bench_program import ROOT, BenchProgram, find_bench
 from ci.budget import Budget
 from ci.catalog import Catalog
+from ci.device_lock import device_lock
 from ci.errors import BadInput, NoAnswer
 from ci.files import write_json
 from ci.merge import first_failures, merge
@@ -77,7 +78,7 @@ def measure(options: RunOptions, policy: Policy | None = None, budget: Budget | 
     plan = _plan(options, program, catalog, policy)
     folder = RunFolder(options.folder)
     folder.create()
-    with folder.locked():
+    with folder.locked(), device_lock(catalog):
         _make_room(folder, options)
         plan = replace(plan, started=folder.begin(plan))
         try:

@@ -17,6 +17,7 @@ from ci.budget import Budget, Cost
 from ci.canary import canary_arms, choose_canary
 from ci.catalog import Catalog
 from ci.confirm import Suspect, confirm, find_suspects
+from ci.device_lock import device_lock
 from ci.errors import NoAnswer
 from ci.hypotheses import Hypothesis
 from ci.judge import judge
@@ -50,7 +51,10 @@ class PairedGate:
         base = self.base_program.catalog().at_commit(self.base.commit)
         head = self.head_program.catalog().at_commit(revision(ROOT))
         _require_same_machine(base, head)
-        policy = policy_for(head.device)
+        with device_lock(head):  # also between screen and pairs
+            return self._judge(base, head, policy_for(head.device))
+
+    def _judge(self, base: Catalog, head: Catalog, policy: Policy) -> Judgement:
         stored, note = self._stored(head)
         if stored:
             screening = judge(stored, self._screen_run(policy), policy)

@@ -14,6 +14,7 @@ from pathlib import Path
 from ci.bench_program import BenchProgram
 from ci.budget import Budget
 from ci.catalog import Catalog
+from ci.device_lock import device_lock
 from ci.files import write_json
 from ci.merge import first_failures, merge
 from ci.plan import Plan, RunFolder
@@ -48,6 +49,7 @@ class Pairs:
         """A run for each arm, in their order; empty if the budget allowed no pair at all."""
         plans = [_plan(arm, pairs, self.policy) for arm in self.arms]
         with ExitStack() as stack:
+            stack.enter_context(device_lock(self.arms[0].catalog))
             for arm, plan in zip(self.arms, plans, strict=True):
                 folder = self._run_folder(arm)
                 folder.create()
