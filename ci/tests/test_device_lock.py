@@ -30,7 +30,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def gpu(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> FakeBench:
-    short = replace(ci.policy.GPU, pairs=6, screen_trials=3)  # 2^-6 shows the slowed twin
+    short = replace(ci.policy.GPU, pairs=8, screen_trials=3)  # as few as show the slowed twin
     monkeypatch.setattr(ci.policy, "GPU", short)
     bench.catalog = catalog_document(device="gpu")
     bench.catalog["environment"]["gpu_uuid"] = "GPU-1/2"
