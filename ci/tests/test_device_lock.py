@@ -5,12 +5,10 @@ import io
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import ci.policy
 from ci.catalog import parse_catalog
 from ci.device_lock import device_lock
 from ci.errors import Exit
@@ -29,41 +27,56 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def gpu(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> FakeBench:
-    short = replace(ci.policy.GPU, pairs=8, screen_trials=3)  # as few as show the slowed twin
-    monkeypatch.setattr(ci.policy, "GPU", short)
+def gpu(bench: FakeBench) -> FakeBench:
     bench.catalog = catalog_document(device="gpu")
     bench.catalog["environment"]["gpu_uuid"] = "GPU-1/2"
     bench.write()
     return bench
 
 
-@pytest.mark.parametrize("command", ["run", "gate"])
-def test_who_comes_second_waits_and_says_so(
-    gemmwatch: Command, gpu: FakeBench, tmp_path: Path, roots: tuple[Path, Path],
-    monkeypatch: pytest.MonkeyPatch, command: str,
-) -> None:  # fmt: skip
-    flags = {
-        "run": ("--bench", gpu.path, "--trials", 1),
-        "gate": ("--bench", gpu.path, "--base-build", gpu.path),
-    }[command]
-    out = tmp_path / "out"
+class Listener(io.StringIO):
+    """Standard error that acts once somebody waits."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        super().__init__()
+        self.act = act
+
+    def write(self, text: str) -> int:
+        if text.startswith("waiting"):
+            assert LOCK in text
+            self.act()
+        return super().write(text)
+
+
+def test_who_comes_second_waits_says_so_and_then_measures(
+    gemmwatch: Command, gpu: FakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with (tmp_path / LOCK).open("w") as first:
 
-        class GivesWay(io.StringIO):
-            """The first one is done as soon as the second says that it waits."""
-
-            def write(self, text: str) -> int:
-                if text.startswith("waiting"):
-                    assert LOCK in text
-                    assert not list(out.rglob("journal*"))
-                    fcntl.flock(first, fcntl.LOCK_UN)
-                return super().write(text)
+        def give_way() -> None:
+            assert not list(tmp_path.rglob("journal*"))
+            fcntl.flock(first, fcntl.LOCK_UN)
 
         fcntl.flock(first, fcntl.LOCK_EX)
-        monkeypatch.setattr(sys, "stderr", words := GivesWay())
-        assert gemmwatch(command, *flags, "--filter", "^tiled", "--out", out) == Exit.ok
+        monkeypatch.setattr(sys, "stderr", words := Listener(give_way))
+        flags = ("--bench", gpu.path, "--trials", 1, "--out", tmp_path / "out")
+        assert gemmwatch("run", *flags) == Exit.ok
         assert words.getvalue().count("waiting") == 1
+
+
+def test_a_gate_waits_before_it_measures_anything(
+    gemmwatch: Command, gpu: FakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    roots: tuple[Path, Path],
+) -> None:  # fmt: skip
+    def lose_patience() -> None:
+        raise KeyboardInterrupt
+
+    with (tmp_path / LOCK).open("w") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        monkeypatch.setattr(sys, "stderr", Listener(lose_patience))
+        flags = ("--bench", gpu.path, "--base-build", gpu.path, "--out", tmp_path / "out")
+        assert gemmwatch("gate", *flags) == Exit.interrupted
+    assert not (tmp_path / "out").exists()
 
 
 def test_it_is_taken_once_and_given_back(gpu: FakeBench, tmp_path: Path) -> None:
