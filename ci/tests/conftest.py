@@ -20,6 +20,7 @@ import ci.listing
 import ci.policy
 import ci.run
 import ci.scoreboard
+import ci.validation.command
 from ci.command_line import run_command
 from ci.tests.synthetic import catalog_document
 
@@ -32,6 +33,7 @@ COMMANDS = [
     ci.export,
     ci.comment,
     ci.evidence.command,
+    ci.validation.command,
 ]
 
 
