@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 from ci.errors import BadInput
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes text so that a reader sees the old file or the new one, never a part of either."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file so that a reader sees the old one or the new one, never a part of either."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
             os.fchmod(file.fileno(), 0o644)  # mkstemp's files are private
@@ -37,14 +37,17 @@ def write_json(path: Path, document: object) -> None:
 
 def reviewable(document: Mapping[str, Any]) -> str:
     """Compact JSON with a line for each point, so that a diff shows which ones moved."""
-    fields = []
-    for key, value in document.items():
-        if isinstance(value, dict):
-            lines = [f"  {json.dumps(k)}: {_compact(v)}" for k, v in value.items()]
-            fields.append(f" {json.dumps(key)}: {{\n" + ",\n".join(lines) + "\n }")
-        else:
-            fields.append(f" {json.dumps(key)}: {_compact(value)}")
+    fields = [f" {json.dumps(key)}: {_lines(value)}" for key, value in document.items()]
     return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _lines(value: object) -> str:
+    if isinstance(value, dict):
+        lines = [f"  {json.dumps(k)}: {_compact(v)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(lines) + "\n }"
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return "[\n" + ",\n".join(f"  {_compact(item)}" for item in value) + "\n ]"
+    return _compact(value)
 
 
 def _compact(value: object) -> str:

@@ -149,3 +149,26 @@ BUILDS_KEPT = 5
 def policy_for(device: str) -> Policy:
     """The policy of a catalog's or fingerprint's device: "gpu" or "host"."""
     return GPU if device == "gpu" else HOST
+
+
+# History.
+
+# Intervals that are drawn cover this share: 1 - INTERVAL_ALPHA. The usual one of a chart.
+INTERVAL_ALPHA = 0.05
+# Share of series that have no change and yet show one, over all of a series' splits together: with
+# 400 series less than one stands out by chance, and most such are below tau.
+CHANGE_ALPHA = 0.001
+# The smallest p that can be told is 1/2000, half of CHANGE_ALPHA.
+CHANGE_PERMUTATIONS = 1999
+# Nights on each side of a change point. One night is a spike, two are a machine that was busy over
+# a weekend.
+CHANGE_NIGHTS = 3
+# Nights at each end of a drift that are compared: a week, so that weekly load is in both.
+CREEP_NIGHTS = 7
+
+# Validation.
+
+# All points of our kernels together may take this much longer before that alone makes a new driver
+# unsafe: the absolute time of identical work moved by up to 4.4% from process to process and by 2.8%
+# from card to card (H200), a mean over many points by less.
+COMMON_LIMIT = 0.05

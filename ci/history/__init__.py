@@ -1,0 +1,1 @@
+"""The memory of the suite: every night's run, and what moved when."""

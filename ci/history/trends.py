@@ -1,0 +1,128 @@
+"""trends.json: the nights of a track with their epochs and changes, as a site draws them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import expm1, isnan, log1p
+from typing import Any
+
+import numpy as np
+
+from ci.catalog import kernel_of
+from ci.estimate import Array
+from ci.history.change_points import Change, find_changes
+from ci.history.epochs import Epoch, find_epochs
+from ci.history.nights import Nights, Series
+from ci.history.recall import StoredRun
+from ci.policy import policy_for
+
+SCHEMA = 1
+_RESOURCES = ("registers", "shared_bytes", "spill_bytes", "code_bytes")
+
+
+def trends_document(nights: Nights) -> dict[str, Any]:
+    """The document; columns have an element a night, oldest first, null where there is none."""
+    epochs = find_epochs([run.fingerprint for run in nights.runs])
+    return {
+        "schema": SCHEMA,
+        "kind": "gemmwatch-trends",
+        "selection": nights.runs[-1].selection,
+        "nights": [
+            _night(run, index)
+            for index, epoch in enumerate(epochs)
+            for run in nights.runs[epoch.first : epoch.end]
+        ],
+        "epochs": [
+            {
+                "first_night": epoch.first,
+                "fingerprint": dict(epoch.fingerprint),
+                "changed": {field: list(pair) for field, pair in epoch.changed.items()},
+            }
+            for epoch in epochs
+        ],
+        **nights.catalog,
+        "series": [_series(name, one, nights, epochs) for name, one in nights.series.items()],
+        "resources": [_resources(rows, len(nights.runs)) for rows in nights.resources],
+    }
+
+
+def series_changes(series: Series, nights: Nights, epochs: Sequence[Epoch]) -> list[Change]:
+    """The changes in all epochs, by the number of the night. Disturbed nights say nothing."""
+    value = np.where(nights.believed, series.value, np.nan)
+    return [
+        change
+        for epoch in epochs
+        for change in _epoch_changes(value, epoch, nights.runs[epoch.first : epoch.end])
+    ]
+
+
+def _epoch_changes(value: Array, epoch: Epoch, runs: Sequence[StoredRun]) -> list[Change]:
+    present = epoch.first + np.flatnonzero(~np.isnan(value[epoch.first : epoch.end]))
+    anchored = [epoch.first + index for index, run in enumerate(runs) if run.anchor]
+    # Without an anchor of this epoch, creep is held against the epoch's first nights.
+    anchor = int(np.searchsorted(present, anchored[0])) if anchored else 0
+    floor = log1p(policy_for(epoch.fingerprint.get("device", "host")).tau)
+    return [change.at_nights(present) for change in find_changes(value[present], floor, anchor)]
+
+
+def _night(run: StoredRun, epoch: int) -> dict[str, Any]:
+    return {
+        "run": run.id,
+        "finished": run.finished.isoformat(),
+        "commit": run.commit,
+        "trials": run.trials,
+        "epoch": epoch,
+        "answer": run.answer,
+    }
+
+
+def _series(name: str, series: Series, nights: Nights, epochs: Sequence[Epoch]) -> dict[str, Any]:
+    kernel = kernel_of(name)
+    columns = {column: _numbers(values) for column, values in series.columns.items()}
+    return {
+        "id": name,
+        "kernel": kernel,
+        "problem": name[len(kernel) + 1 :],
+        "us": columns.pop("kernel_us"),
+        **columns,
+        "outcomes": {str(night): outcome for night, outcome in sorted(series.broken.items())},
+        "changes": [
+            _change(change, nights.runs) for change in series_changes(series, nights, epochs)
+        ],
+    }
+
+
+def _change(change: Change, runs: Sequence[StoredRun]) -> dict[str, Any]:
+    return {
+        "night": change.at,
+        "before": change.before,
+        "from_commit": runs[change.before].commit,
+        "to_commit": runs[change.at].commit,
+        "change": _digits(expm1(change.effect)),
+        "low": _digits(expm1(change.low)),
+        "high": _digits(expm1(change.high)),
+        "p": _digits(change.p),
+        "kind": change.kind,
+    }
+
+
+def _resources(rows: Mapping[int, Mapping[str, Any]], nights: int) -> dict[str, Any]:
+    newest = rows[max(rows)]
+    return {
+        "function": newest["function"],
+        "arch": newest["arch"],
+        "kernel": newest.get("kernel", ""),
+        **{
+            key: [rows[night].get(key) if night in rows else None for night in range(nights)]
+            for key in _RESOURCES
+        },
+    }
+
+
+def _numbers(values: Array) -> list[float | None]:
+    return [None if isnan(value) else _digits(value) for value in values.tolist()]
+
+
+def _digits(value: float) -> float:
+    """Five significant digits: more than any clock is good for, and half of the file."""
+    return float(f"{value:.5g}")
