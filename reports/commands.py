@@ -7,6 +7,7 @@ from reports.files import write_whole
 from reports.page import report_files
 from reports.reading import read_measured
 from reports.readme import prepare
+from reports.resources import read_resources
 from reports.verdict import read_verdict
 from reports.wrong import read_mask, wrong_picture
 
@@ -20,6 +21,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     report.add_argument(
         "--verdict", type=Path, help="verdict.json that the gate wrote for this run"
     )
+    report.add_argument(
+        "--resources", type=Path, action="append", default=[],
+        help="what `gemmwatch resources record` wrote of the build; may be given again",
+    )  # fmt: skip
     report.add_argument("--out", type=Path, default=Path("report"), help="folder (default: report)")
     report.set_defaults(execute=_report)
 
@@ -38,7 +43,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def _report(args: argparse.Namespace) -> int:
     verdict = read_verdict(args.verdict) if args.verdict else None
-    files = report_files(read_measured(args.run), verdict)
+    files = report_files(read_measured(args.run), verdict, read_resources(args.resources))
     # The page comes last: where it is, its figures are.
     for name in sorted(files, key=lambda one: one == "index.html"):
         write_whole(args.out / name, files[name])

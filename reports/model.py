@@ -141,16 +141,6 @@ class Measured:
         peak = self.peaks.get(performance.problem.precision)
         return performance.tflops / peak if peak else None
 
-    def roofline_share(self, performance: Performance) -> float | None:
-        """The time that peak rate and peak bandwidth would need at least, over the time taken."""
-        peak = self.peaks.get(performance.problem.precision)
-        bandwidth = self.peaks.get("bandwidth_gb_s")
-        if not peak or not bandwidth:
-            return None
-        problem = performance.problem
-        least_us = max(problem.flops / peak * 1e-6, problem.bytes / bandwidth * 1e-3)
-        return least_us / performance.kernel_us
-
 
 def geometric_mean(values: Iterable[float]) -> float:
     logarithms = [math.log(value) for value in values]

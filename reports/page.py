@@ -2,7 +2,9 @@
 
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -14,6 +16,9 @@ from reports.ladder_chart import ladder_picture
 from reports.map_chart import map_picture, panels
 from reports.model import Measured, Point
 from reports.reading import OUTCOMES
+from reports.resources import Function, of_kernels
+from reports.roofline import NEAR, placement
+from reports.roofline_chart import roofline_picture
 from reports.scoreboard import group_scores, problem_order, scores
 from reports.style import Picture
 from reports.telemetry import SECONDS, SHARES, SPREADS, trials
@@ -33,7 +38,9 @@ class Drawn:
     picture: Picture
 
 
-def report_files(measured: Measured, verdict: Verdict | None) -> dict[str, bytes]:
+def report_files(
+    measured: Measured, verdict: Verdict | None, functions: Sequence[Function] = ()
+) -> dict[str, bytes]:
     """The page and its figures, by path inside the report's folder."""
     if not measured.points:
         raise ReportError(
@@ -44,7 +51,11 @@ def report_files(measured: Measured, verdict: Verdict | None) -> dict[str, bytes
             f"{measured.source}: the verdict is about another machine or build; "
             "give the verdict that `gemmwatch gate` wrote for this run"
         )
-    drawn_ladders = [Drawn(one, ladder_picture(measured, one)) for one in ladders(measured)]
+    climbed = ladders(measured)
+    drawn_ladders = [Drawn(one, ladder_picture(measured, one)) for one in climbed]
+    drawn_rooflines = [
+        Drawn(one, picture) for one in climbed if (picture := roofline_picture(measured, one))
+    ]
     drawn_panels = [
         Drawn(panel, map_picture(measured, panel, f"map-{number}-{panel.precision}"))
         for number, panel in enumerate(panels(measured), start=1)
@@ -52,10 +63,17 @@ def report_files(measured: Measured, verdict: Verdict | None) -> dict[str, bytes
     page = (
         environment()
         .get_template("page.html.j2")
-        .render(_facts(measured), ladders=drawn_ladders, panels=drawn_panels, verdict=verdict)
+        .render(
+            _facts(measured),
+            ladders=drawn_ladders,
+            rooflines=drawn_rooflines,
+            panels=drawn_panels,
+            verdict=verdict,
+            resources=of_kernels(functions, measured.kernels),
+        )
     )
     files = {"index.html": page.encode()}
-    for drawn in [*drawn_ladders, *drawn_panels]:
+    for drawn in [*drawn_ladders, *drawn_rooflines, *drawn_panels]:
         for name, content in drawn.picture.files().items():
             files[f"{FIGURES}/{name}"] = content
     return files
@@ -70,6 +88,7 @@ def environment(*more: Path) -> Environment:
     made.filters["data_uri"] = _data_uri
     made.filters["spaced"] = lambda name: name.replace("_", " ")
     made.globals.update(
+        count=units.count,
         significant=units.significant,
         ratio=units.ratio,
         percent=units.percent,
@@ -97,7 +116,9 @@ def _facts(measured: Measured) -> dict[str, object]:
         "climbers": set().union(*(ladder.names for ladder in climbed)),
         "scores": found,
         "groups": group_scores(found),
-        "has_peaks": bool(measured.peaks),
+        "has_roof": any(placement(measured, p.performance) for p in timed if p.performance),
+        "placed": partial(placement, measured),
+        "near": NEAR,
         "peaks": _peaks(measured),
         "timed": timed,
         "point_counters": {

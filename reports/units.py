@@ -14,6 +14,10 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{max(digits - 1 - magnitude, 0)}f}"
 
 
+def count(value: float) -> str:
+    return f"{value:.0f}"
+
+
 def ratio(value: float) -> str:
     """A speed against the control, which is read to one percent."""
     return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}"

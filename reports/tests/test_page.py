@@ -47,7 +47,7 @@ def host_page(tmp_path: Path, run: Json, verdict: Json | None = None) -> Page:
 def test_sections_come_in_the_reader_s_order(page: Page) -> None:
     assert page.headings == [
         "GEMM kernels on Synthetic GPU",
-        "Ladder", "Map", "Verdict", "Figures", "Without a time", "Machine",
+        "Ladder", "Roofline", "Map", "Verdict", "Figures", "Without a time", "Machine",
     ]  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def test_page_fits_a_phone_and_the_dark(files: dict[str, bytes], page: Page) -> 
     assert "@media (prefers-color-scheme: dark)" in files["index.html"].decode()
     images = [a for tag, a in page.tags if tag == "img"]
     dark = [a for tag, a in page.tags if tag == "source"]
-    assert len(images) == len(dark) == 4
+    assert len(images) == len(dark) == 6
     assert {one["media"] for one in dark} == {"(prefers-color-scheme: dark)"}
     assert all(len(one["alt"]) > 20 for one in images)
 
@@ -74,7 +74,7 @@ def test_page_fits_a_phone_and_the_dark(files: dict[str, bytes], page: Page) -> 
 def test_every_table_and_figure_scrolls_by_itself(files: dict[str, bytes]) -> None:
     html = files["index.html"].decode()
     assert html.count("<table") == html.count('tabindex="0"><table') > 6
-    assert html.count("<figure") == html.count('<figure class="scroll">') == 4
+    assert html.count("<figure") == html.count('<figure class="scroll">') == 6
 
 
 def test_anchors_lead_somewhere(page: Page) -> None:
@@ -85,7 +85,7 @@ def test_anchors_lead_somewhere(page: Page) -> None:
 
 def test_each_figure_is_also_a_file(files: dict[str, bytes]) -> None:
     stems = {name.removesuffix(".png") for name in files if name.endswith(".png")}
-    assert {"figures/ladder-fp32", "figures/map-1-fp32"} <= stems
+    assert {"figures/ladder-fp32", "figures/roofline-fp32", "figures/map-1-fp32"} <= stems
     wanted = {f"{stem}{end}" for stem in stems for end in (".svg", "-dark.svg", ".png")}
     assert set(files) == wanted | {"index.html"}
 
@@ -121,6 +121,19 @@ def test_numbers_of_a_point_follow_from_its_rows(gpu_run: Json, page: Page) -> N
     assert row[5] == f"{exp(-median(samples(gpu_run, point_id, 'log_ratio'))):.2f}"
 
 
+def test_bound_of_a_point_follows_from_its_time_and_the_peaks(gpu_run: Json, page: Page) -> None:
+    point_id = "warp_tiled/fp32/nn/4096x4096x4096"
+    micros = median(samples(gpu_run, point_id, "kernel_us"))
+    share = 2 * 4096**3 / micros / 1e6 / 67
+    assert 0.6 < share < 1
+    assert page.row(point_id)[-2:] == [f"{100 * share:.0f}%", "compute"]
+    assert page.row("naive/fp32/nn/4096x4096x4096")[-1] == "latency"
+    bandwidth = 4 * 3 * 4096**2 / micros / 1e3
+    assert ["warp_tiled", f"{100 * share:.0f}%", f"{bandwidth:.1f}", "compute"] in [
+        row[:4] for row in page.rows
+    ]
+
+
 def test_score_takes_the_fastest_own_kernel_and_the_best_vendor(gpu_run: Json, page: Page) -> None:
     problem_id = "fp32/nn/4096x4096x4096"
     kernels = {kernel["name"]: kernel for kernel in synthetic_kernels(gpu_run)}
@@ -133,9 +146,9 @@ def test_score_takes_the_fastest_own_kernel_and_the_best_vendor(gpu_run: Json, p
     best = max(own, key=lambda name: own[name])
     row = page.row(problem_id)
     assert row[1] == best
-    assert row[8] == f"{own[best]:.2f}"
-    assert row[9] == "cublaslt_best"
-    assert row[10] == f"{own[best] / max(1.0, speeds['cublaslt_best']):.2f}"
+    assert row[9] == f"{own[best]:.2f}"
+    assert row[10] == "cublaslt_best"
+    assert row[11] == f"{own[best] / max(1.0, speeds['cublaslt_best']):.2f}"
 
 
 def synthetic_kernels(run: Json) -> list[Json]:
@@ -148,11 +161,11 @@ def test_ladder_table_has_every_rung_and_its_step(gpu_run: Json, page: Page) -> 
     def speed(kernel: str) -> float:
         return exp(-median(samples(gpu_run, f"{kernel}/fp32/nn/4096x4096x4096", "log_ratio")))
 
-    row = page.row("coalesced")
+    (row,) = [row for row in page.rows if row[:1] == ["coalesced"] and "×" in row[3]]
     assert row[2] == f"{speed('coalesced'):.2f}"
     assert row[3] == f"×{speed('coalesced') / speed('naive'):.2f}"
     assert row[-1] == "neighbouring threads read neighbouring addresses"
-    assert "incorrect" in page.row("mma_pipelined")
+    assert ["mma_pipelined", "", "incorrect"] in [row[:3] for row in page.rows]
 
 
 def test_group_score_is_the_geometric_mean(tmp_path: Path) -> None:

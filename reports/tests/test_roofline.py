@@ -1,11 +1,17 @@
 """Which limit a point is near, by arithmetic done here a second time."""
 
+import copy
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from reports.ladder import ladders
 from reports.model import Measured, Performance, Problem, Sample
+from reports.reading import read_measured
 from reports.roofline import PEAK_MHZ, Roof, intensity, place, placement, roof
+from reports.roofline_chart import roofline_picture, spread
+from reports.tests.synthetic import Json, write
 
 PEAKS = {"fp32": 60.0, "bf16": 1000.0, "bandwidth_gb_s": 4000.0}
 
@@ -82,3 +88,33 @@ def test_the_clocks_agree_with_the_peaks_of_the_data_sheet() -> None:
     for precision, mhz in PEAK_MHZ["NVIDIA H200"].items():
         rate = 132 * fmas[precision] * 2 * mhz * 1e-6
         assert rate == pytest.approx(rates[precision], rel=1e-3), precision
+
+
+def test_the_figure_names_every_rung_and_both_roofs(tmp_path: Path, gpu_run: Json) -> None:
+    run = copy.deepcopy(gpu_run)
+    run["context"]["gemmwatch"]["catalog"]["fingerprint"]["gpu"] = "NVIDIA H200"
+    for row in run["benchmarks"]:
+        row["sm_mhz"] = 990.0  # half the clock of the data sheet's rate in FP32
+    card = read_measured(write(tmp_path / "run.json", run))
+    (ladder,) = (one for one in ladders(card) if one.precision == "fp32")
+    drawn = roofline_picture(card, ladder)
+    assert drawn
+    texts = {"".join(one.itertext()) for one in ElementTree.fromstring(drawn.svg).iter()
+             if one.tag.endswith("}text")}  # fmt: skip
+    assert "peak 67.0; at 990 MHz 33.5" in texts
+    assert {rung.kernel.name for rung in ladder.rungs if rung.performance} <= texts
+
+
+@pytest.mark.parametrize(
+    ("wanted", "places"),
+    [
+        ([2.0, 5.0], [2.0, 5.0]),
+        ([2.0, 2.1, 2.2], [2.0, 3.0, 4.0]),
+        ([9.5, 9.6, 9.7], [7.5, 8.5, 9.5]),
+        ([0.0, 9.9], [0.5, 9.5]),
+    ],
+)
+def test_names_keep_their_distance_and_stay_inside(
+    wanted: list[float], places: list[float]
+) -> None:
+    assert spread(wanted, gap=1.0, low=0.5, high=9.5) == pytest.approx(places)
