@@ -156,12 +156,12 @@ def run(machine: Machine, trials: int = 6, seed: int = 1, injected: str = "") ->
     outcomes: dict[str, str] = {}
     reasons: dict[str, str] = {}
     rows: list[Json] = []
-    problems = [_problem(problem_id, groups) for problem_id, groups in machine.problems]
+    problems = [catalog_problem(problem_id, groups) for problem_id, groups in machine.problems]
     for index, problem in enumerate(problems):
         for rung in machine.rungs:
             point_id = f"{rung.name}/{problem['id']}"
             outcome = machine.planted.get((rung.name, index), "passed")
-            if refusal := _refusal(rung, problem):
+            if refusal := why_refused(rung, problem):
                 outcome, reasons[point_id] = "refused", refusal
             elif outcome != "passed":
                 reasons[point_id] = PLANTED[outcome]
@@ -175,7 +175,9 @@ def run(machine: Machine, trials: int = 6, seed: int = 1, injected: str = "") ->
         "schema": 1, "device": machine.device, "device_note": "",
         "fingerprint": machine.fingerprint, "environment": machine.environment,
         "injected": injected, "peaks": machine.peaks, "problems": problems,
-        "kernels": [_kernel(machine, rung, order) for order, rung in enumerate(machine.rungs)],
+        "kernels": [
+            catalog_kernel(machine, rung, order) for order, rung in enumerate(machine.rungs)
+        ],
     }  # fmt: skip
     meta = {
         "schema": 1, "catalog": catalog, "selection": "full", "trials": trials,
@@ -185,13 +187,13 @@ def run(machine: Machine, trials: int = 6, seed: int = 1, injected: str = "") ->
     return {"context": {"gemmwatch": meta}, "benchmarks": rows}
 
 
-def _kernel(machine: Machine, rung: Rung, order: int) -> Json:
+def catalog_kernel(machine: Machine, rung: Rung, order: int) -> Json:
     return {"name": rung.name, "stage": rung.name, "order": order,
             "title": rung.name.replace("_", " "), "idea": rung.idea, "arch": machine.device,
             "vendor": rung.vendor, "control": rung.control, "available": True}  # fmt: skip
 
 
-def _problem(problem_id: str, groups: list[str]) -> Json:
+def catalog_problem(problem_id: str, groups: list[str]) -> Json:
     m, n, k, batch = dimensions(problem_id)
     precision, layout = problem_id.split("/")[:2]
     size = 4 if precision in ("fp32", "tf32") else 2
@@ -201,7 +203,7 @@ def _problem(problem_id: str, groups: list[str]) -> Json:
             "bytes": size * batch * (m * k + k * n + m * n)}  # fmt: skip
 
 
-def _refusal(rung: Rung, problem: Json) -> str:
+def why_refused(rung: Rung, problem: Json) -> str:
     if problem["precision"] not in rung.precisions:
         return f"takes {', '.join(rung.precisions)} only"
     if rung.name == "gemv" and problem["m"] > 1:
@@ -211,7 +213,7 @@ def _refusal(rung: Rung, problem: Json) -> str:
     return ""
 
 
-def _true_us(machine: Machine, rung: Rung, problem: Json) -> float:
+def true_us(machine: Machine, rung: Rung, problem: Json) -> float:
     peak = machine.rates[problem["precision"]] * rung.share
     if problem["precision"] in ("fp16", "bf16") and rung.precisions == SIMT:
         peak = machine.rates["fp32"] * rung.share  # no tensor cores on these rungs
@@ -233,8 +235,8 @@ def _row(
 ) -> Json:
     control = next(one for one in machine.rungs if one.control)
     drift = math.exp(draw.gauss(0, 0.03))  # moves kernel and control alike
-    kernel_us = _true_us(machine, rung, problem) * drift * math.exp(draw.gauss(0, 0.006))
-    control_us = _true_us(machine, control, problem) * drift * math.exp(draw.gauss(0, 0.006))
+    kernel_us = true_us(machine, rung, problem) * drift * math.exp(draw.gauss(0, 0.006))
+    control_us = true_us(machine, control, problem) * drift * math.exp(draw.gauss(0, 0.006))
     point_id = f"{rung.name}/{problem['id']}"
     row: Json = {
         "name": point_id, "run_name": point_id, "run_type": "iteration", "repetitions": trials,

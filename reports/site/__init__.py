@@ -1,0 +1,1 @@
+"""The site: every night that the history holds, as static pages."""

@@ -1,0 +1,283 @@
+"""The trend of a point: its speed against the control, its absolute rate, and a sparkline.
+
+Levels are drawn between change points, so that a step is seen before the noise is.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+from reports.site.inline_svg import PAGE, inline_svg
+from reports.site.trends import Change, Column, Series, Trends
+from reports.style import SMALL, TEXT, text_width
+from reports.units import percent
+
+# Inches.
+WIDTH, HEIGHT = 4.15, 2.05  # legible at the width of a phone
+LEFT, RIGHT, ABOVE, BELOW = 0.62, 0.12, 0.46, 0.3
+SPARK_WIDTH, SPARK_HEIGHT = 1.7, 0.36
+TITLE_AT, EPOCHS_AT = 0.14, 0.33  # from the top
+
+COMPARABLE = 3  # a control faster or slower by more than this factor would flatten the line
+FEW = 45  # nights that leave room for a dot each
+FRAME = (LEFT / WIDTH, 1 - RIGHT / WIDTH)  # where the axis of time begins and ends
+
+
+@dataclass(frozen=True)
+class TrendCharts:
+    speed: Markup
+    rate: Markup
+
+
+@dataclass(frozen=True)
+class Level:
+    """Nights between two change points or epochs, and their median speed."""
+
+    first: int
+    last: int
+    speed: float
+
+
+def trend_charts(trends: Trends, series: Series, name: str) -> TrendCharts:
+    return TrendCharts(
+        speed=inline_svg(
+            _speed_figure(trends, series),
+            f"Speed of {series.id} relative to the control, night by night",
+            f"{name}-s",
+        ),
+        rate=inline_svg(
+            _rate_figure(trends, series),
+            f"TFLOP/s of {series.id} and of the control, night by night",
+            f"{name}-r",
+        ),
+    )
+
+
+def sparkline(trends: Trends, series: Series, name: str) -> Markup:
+    figure = Figure(figsize=(SPARK_WIDTH, SPARK_HEIGHT))
+    axes = figure.add_axes((0, 0.06, 1, 0.88))
+    axes.set_axis_off()
+    days = trends.days
+    axes.set_xlim(*time_limits(trends))
+    _epoch_lines(axes, trends, days)
+    _line(axes, days, series.speed, PAGE.own)
+    for turn in turns(trends, series):
+        _triangle(axes, days, turn, size=4.5)
+    alt = f"Speed of {series.problem.id} relative to the control, {len(days)} nights"
+    return inline_svg(figure, alt, name)
+
+
+def time_limits(trends: Trends) -> tuple[float, float]:
+    """Where the axis of time begins and ends, in days."""
+    first, last = trends.days[[0, -1]].tolist()
+    margin = max(0.015 * (last - first), 0.5)
+    return first - margin, last + margin
+
+
+def levels(trends: Trends, series: Series) -> list[Level]:
+    starts = {0, len(trends.nights)}
+    starts |= {epoch.first_night for epoch in trends.epochs}
+    starts |= {change.night for change in series.changes}
+    found = []
+    for first, end in pairwise(sorted(starts)):
+        known = np.flatnonzero(np.isfinite(series.speed[first:end])) + first
+        if known.size:
+            found.append(Level(known[0], known[-1], float(np.median(series.speed[known]))))
+    return found
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A change point and the speed that it led to."""
+
+    change: Change
+    speed: float
+
+    @property
+    def slower(self) -> bool:
+        return self.change.change > 0
+
+
+def turns(trends: Trends, series: Series) -> list[Turn]:
+    """The change points after which the point passed at least once."""
+    found = []
+    for change in series.changes:
+        after = [level.speed for level in levels(trends, series) if level.first >= change.night]
+        if after:
+            found.append(Turn(change, after[0]))
+    return found
+
+
+def _speed_figure(trends: Trends, series: Series) -> Figure:
+    figure, axes, days = _frame(trends, "speed, × control")
+    axes.fill_between(
+        days, series.speed_low, series.speed_high, color=PAGE.own, alpha=0.22, linewidth=0
+    )
+    _line(axes, days, series.speed, PAGE.own)
+    for level in levels(trends, series):
+        axes.plot(days[[level.first, level.last]], [level.speed] * 2, color=PAGE.ink, linewidth=1.1)
+    low, high = axes.get_ylim()
+    if low < 1 < high:
+        axes.axhline(1, color=PAGE.vendor, linewidth=0.9, linestyle=(0, (4, 2)), zorder=0.9)
+    axes.set_ylim(low - 0.16 * (high - low), high)  # room for the marks below
+    for turn in turns(trends, series):
+        _triangle(axes, days, turn, size=6)
+        _words(axes, days, turn)
+    _failures(axes, days, series)
+    return figure
+
+
+def _rate_figure(trends: Trends, series: Series) -> Figure:
+    figure, axes, days = _frame(trends, "TFLOP/s")
+    if _shows_control(series):
+        _line(axes, days, series.control_tflops, PAGE.vendor, width=0.8)
+        _head(axes, 1.0, "control", PAGE.vendor, side="right")
+    _line(axes, days, series.tflops, PAGE.own)
+    return figure
+
+
+def _shows_control(series: Series) -> bool:
+    known = series.speed[np.isfinite(series.speed)]
+    if series.kernel.control or not known.size:
+        return False
+    return bool(1 / COMPARABLE < np.median(known) < COMPARABLE)
+
+
+def _frame(trends: Trends, title: str) -> tuple[Figure, Axes, Column]:
+    """Axes with time, epochs and a title, without data."""
+    figure = Figure(figsize=(WIDTH, HEIGHT))
+    axes = figure.add_axes(
+        (FRAME[0], BELOW / HEIGHT, FRAME[1] - FRAME[0], 1 - (ABOVE + BELOW) / HEIGHT)
+    )
+    days = trends.days
+    axes.set_xlim(*time_limits(trends))
+    locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    formatter = ConciseDateFormatter(locator, show_offset=False)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_formatter(formatter)
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    numbers = ScalarFormatter(useOffset=False)
+    numbers.set_scientific(False)
+    axes.yaxis.set_major_formatter(numbers)
+    axes.tick_params(colors=PAGE.muted, labelsize=SMALL, length=0)
+    axes.grid(color=PAGE.grid, linewidth=0.5)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(PAGE.grid)
+    _head(axes, 0.0, title, PAGE.ink, side="left")
+    _epoch_lines(axes, trends, days)
+    _epoch_names(axes, trends, days)
+    return figure, axes, days
+
+
+def _head(axes: Axes, x: float, words: str, colour: str, side: str) -> None:
+    height = HEIGHT - ABOVE - BELOW
+    axes.text(
+        x, 1 + (ABOVE - TITLE_AT) / height, words, transform=axes.transAxes, color=colour,
+        fontsize=SMALL if side == "right" else TEXT, ha=side, va="center",
+    )  # fmt: skip
+
+
+def _line(axes: Axes, days: Column, values: Column, colour: str, width: float = 1.0) -> None:
+    axes.plot(days, values, color=colour, linewidth=width)
+    known = np.isfinite(values)
+    before = np.concatenate([[False], known[:-1]])
+    after = np.concatenate([known[1:], [False]])
+    alone = known & ~before & ~after  # a line shows nothing of these
+    dotted = known if len(days) <= FEW else alone
+    axes.plot(days[dotted], values[dotted], ".", color=colour, markersize=4)
+
+
+def _epoch_lines(axes: Axes, trends: Trends, days: Column) -> None:
+    for epoch in trends.epochs[1:]:
+        axes.axvline(
+            days[epoch.first_night], color=PAGE.muted, linewidth=0.8, linestyle=(0, (2, 2))
+        )
+
+
+def _epoch_names(axes: Axes, trends: Trends, days: Column) -> None:
+    """What changed, above the line, where there is room; the page's table has them all."""
+    first, last = time_limits(trends)
+    wide = WIDTH - LEFT - RIGHT
+    height = HEIGHT - ABOVE - BELOW
+    free = -1.0  # inches from the left end of the axis
+    for epoch in trends.epochs[1:]:
+        words = ", ".join(epoch.changed)
+        place = (days[epoch.first_night] - first) / (last - first) * wide
+        left = min(place, wide - text_width(words, SMALL))
+        if left < free:
+            continue
+        axes.text(
+            left / wide, 1 + (ABOVE - EPOCHS_AT) / height, words, transform=axes.transAxes,
+            color=PAGE.muted, fontsize=SMALL, va="center",
+        )  # fmt: skip
+        free = left + text_width(words, SMALL) + 0.1
+
+
+def _triangle(axes: Axes, days: Column, turn: Turn, size: float) -> None:
+    """Points the way the speed went, at the first night of the new level."""
+    axes.plot(
+        [days[turn.change.night]], [turn.speed], "v" if turn.slower else "^",
+        color=PAGE.alarm if turn.slower else PAGE.own, markersize=size, markeredgecolor=PAGE.paper,
+        markeredgewidth=0.6, zorder=4,
+    )  # fmt: skip
+
+
+def _words(axes: Axes, days: Column, turn: Turn) -> None:
+    day = days[turn.change.night]
+    late = day > sum(axes.get_xlim()) / 2
+    size = percent(abs(turn.change.change))
+    axes.annotate(
+        f"{size} slower" if turn.slower else f"{size} faster", (day, turn.speed),
+        xytext=(-6 if late else 6, 9 if turn.slower else -9), textcoords="offset points",
+        color=PAGE.alarm if turn.slower else PAGE.own, fontsize=SMALL, fontweight="bold",
+        ha="right" if late else "left", va="center", zorder=5,
+        bbox={"facecolor": PAGE.paper, "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+    )  # fmt: skip
+
+
+def _failures(axes: Axes, days: Column, series: Series) -> None:
+    nights = [night for night, outcome in series.outcomes.items() if outcome != "refused"]
+    if nights:
+        axes.plot(
+            days[nights], [0.05] * len(nights), "x", color=PAGE.alarm, markersize=4.5,
+            markeredgewidth=1.2, transform=axes.get_xaxis_transform(),
+        )  # fmt: skip
+
+
+def hover(series: Series) -> dict[str, object]:
+    """The values that the page's script shows at the pointer. The interval is given as what lies
+    below and above, in hundredths of a percent: there is one a night, and a page has many."""
+    return {
+        "speed": _rounded(series.speed, ".4g"),
+        "below": _rounded(1e4 * (1 - series.speed_low / series.speed), ".0f"),
+        "above": _rounded(1e4 * (series.speed_high / series.speed - 1), ".0f"),
+        "rate": _rounded(series.tflops, ".4g"),
+        "mhz": _rounded(series.sm_mhz, ".0f"),
+        "outcomes": series.outcomes,
+    }
+
+
+def _rounded(column: Column, form: str) -> list[float | int | None]:
+    """Whole numbers as such, which is shorter."""
+    rounded = [float(f"{value:{form}}") if np.isfinite(value) else None for value in column]
+    return [int(v) if v is not None and v.is_integer() else v for v in rounded]
+
+
+def hover_nights(trends: Trends) -> dict[str, object]:
+    """What the script needs to know of the nights: where on the axis, and their names."""
+    first, last = time_limits(trends)
+    places = (trends.days - first) / (last - first)
+    return {
+        "frame": [round(edge, 4) for edge in FRAME],
+        "at": [round(place, 5) for place in places.tolist()],
+        "dates": [night.date for night in trends.nights],
+        "commits": [night.short_commit for night in trends.nights],
+    }

@@ -1,0 +1,163 @@
+"""What the history hands to the site: nights, epochs, a series a point, resources.
+
+A series has one value a night, NaN where there is none. Change and log_ratio are of time, so that
+more is slower; `speed` is of speed, so that more is faster, as everywhere in a report.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reports.model import Kernel, Problem
+
+Column = NDArray[np.float64]  # one value a night
+
+
+@dataclass(frozen=True)
+class Night:
+    run: str
+    finished: datetime
+    commit: str  # may be empty
+    trials: int
+    epoch: int
+    answer: str  # of the gate; empty if it was not asked
+
+    @property
+    def date(self) -> str:
+        return self.finished.strftime("%Y-%m-%d")
+
+    @property
+    def short_commit(self) -> str:
+        return self.commit[:7]
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Nights on one machine: driver, toolkit, GPU and harness stay as they are."""
+
+    first_night: int
+    fingerprint: Mapping[str, str]
+    changed: Mapping[str, tuple[str, ...]]  # field -> before and after; empty for the first epoch
+
+    @property
+    def sentence(self) -> str:
+        return "; ".join(f"{field} {' → '.join(values)}" for field, values in self.changed.items())
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change point: the level of a series moved, and stayed."""
+
+    night: int  # the first of the new level
+    before: int  # the last of the old one
+    from_commit: str
+    to_commit: str
+    change: float  # of time: 0.03 = 3% slower
+    low: float
+    high: float
+    p: float
+    kind: str  # step or creep
+
+    @property
+    def commits(self) -> str:
+        """The range as git takes it; empty if no commit is known."""
+        ends = [self.from_commit[:7], self.to_commit[:7]]
+        return "..".join(dict.fromkeys(filter(None, ends)))
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A point, night by night."""
+
+    id: str
+    kernel: Kernel
+    problem: Problem
+    log_ratio: Column
+    low: Column
+    high: Column
+    us: Column
+    control_us: Column
+    sm_mhz: Column
+    power_w: Column
+    bound_share: Column
+    outcomes: Mapping[int, str]  # of the nights on which it did not pass
+    changes: tuple[Change, ...]  # oldest first
+
+    @cached_property
+    def speed(self) -> Column:
+        """Relative to the control."""
+        return np.exp(-self.log_ratio)
+
+    @cached_property
+    def speed_low(self) -> Column:
+        return np.exp(-self.high)
+
+    @cached_property
+    def speed_high(self) -> Column:
+        return np.exp(-self.low)
+
+    @cached_property
+    def tflops(self) -> Column:
+        return self.problem.flops / self.us * 1e-6
+
+    @cached_property
+    def control_tflops(self) -> Column:
+        return self.problem.flops / self.control_us * 1e-6
+
+    def outcome(self, night: int) -> str:
+        """Empty if the point was not visited."""
+        if night in self.outcomes:
+            return self.outcomes[night]
+        return "passed" if np.isfinite(self.us[night]) else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Resource:
+    """What the compiler gave one device function, night by night."""
+
+    function: str
+    arch: str
+    kernel: str
+    columns: Mapping[str, Column]  # registers, shared_bytes, spill_bytes, code_bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Trends:
+    source: Path
+    selection: str
+    nights: tuple[Night, ...]  # oldest first, at least one
+    epochs: tuple[Epoch, ...]  # oldest first, at least one
+    kernels: tuple[Kernel, ...]  # in the order of the ladder
+    problems: tuple[Problem, ...]
+    peaks: Mapping[str, float]
+    series: tuple[Series, ...]
+    resources: tuple[Resource, ...]
+
+    @property
+    def last(self) -> int:
+        return len(self.nights) - 1
+
+    @cached_property
+    def days(self) -> Column:
+        """When each night was finished, in the days that matplotlib counts."""
+        return np.array([night.finished.timestamp() / 86400 for night in self.nights])
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """Of the newest night."""
+        return self.epochs[self.nights[-1].epoch].fingerprint
+
+    def of_kernel(self, name: str) -> list[Series]:
+        return [series for series in self.series if series.kernel.name == name]
+
+    def of_problem(self, problem_id: str) -> list[Series]:
+        return [series for series in self.series if series.problem.id == problem_id]
+
+    def age(self, night: int) -> timedelta:
+        """How long before the newest night."""
+        return self.nights[-1].finished - self.nights[night].finished
