@@ -8,6 +8,7 @@ Output is deterministic: no date, no random ids, and the font comes with matplot
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from typing import Any
 
@@ -54,6 +55,7 @@ def figure_style() -> AbstractContextManager[None]:
     return matplotlib.style.context(["default", _SETTINGS], after_reset=True)
 
 
+@cache
 def text_width(words: str, size: float) -> float:
     """Inches that the words take at the size in points."""
     if not words.strip():

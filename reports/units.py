@@ -23,6 +23,11 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}"
 
 
+def fine_ratio(value: float) -> str:
+    """The same where small changes matter, as in a trend."""
+    return f"{value:.3f}" if value >= 0.1 else significant(value)
+
+
 def percent(share: float) -> str:
     """Two significant digits: 0.0213 -> "2.1%", 0.5 -> "50%", 0.02 -> "2%"."""
     digits = significant(100 * share, 2)
