@@ -9,10 +9,10 @@ from math import log1p
 from ci.broken import broken_points
 from ci.catalog import family_of
 from ci.conclude import conclude
-from ci.estimate import compare
 from ci.hypotheses import Hypothesis, Limits, family_hypotheses, point_hypotheses
 from ci.policy import Policy
 from ci.records import Samples
+from ci.screen import screened
 from ci.signed_rank import PairedEstimate
 from ci.verdicts import Confirmation, Judgement, PointVerdict, Verdict
 
@@ -56,7 +56,7 @@ def suspect_families(screening: Judgement) -> list[tuple[str, float]]:
     points = point_hypotheses(*compared, screening.policy)
     judged = {family.id for family in screening.families}
     estimates = [
-        (family.id, compare(family.base, family.head, family.day_std))
+        (family.id, screened(family, screening.matched))
         for family in family_hypotheses(points, screening.policy) if family.id in judged
     ]  # fmt: skip
     return [

@@ -64,6 +64,19 @@ def compare(base: Array, head: Array, day_std: float) -> Estimate:
     return Estimate(effect, math.sqrt(variance), df)
 
 
+def compare_matched(base: Array, head: Array, day_std: float) -> Estimate:
+    """The same of two series whose elements i belong together: what moves both of them cancels.
+
+    Elements without a partner are left out.
+    """
+    matched = min(base.size, head.size)
+    located = locate(head[:matched] - base[:matched])
+    variance = located.standard_error**2
+    total = variance + day_std**2
+    df = total**2 / (variance**2 / located.df) if variance > 0 else math.inf
+    return Estimate(located.effect, math.sqrt(total), df)
+
+
 def locate(series: Array) -> Estimate:
     """The one-sample Hodges-Lehmann location of three or more trials (median of Walsh averages)."""
     rows, columns = np.triu_indices(series.size)

@@ -25,11 +25,13 @@ def judge(
     confirmation: Confirmation | None = None,
     retired: Sequence[Retired] = (),
     canary: Sequence[PointVerdict] | None = None,
+    matched: bool = False,
 ) -> Judgement:
     """Judges head against a stored base; what was confirmed by pairs replaces what the base says.
 
     strict: a point that stays undecided is a doubt. retired: points that may be gone or broken.
-    canary: the twins that this gate measured; None if it measured nothing itself.
+    canary: the twins that this gate measured; None if it measured nothing itself. matched: trial i
+    of base and head belong together, and pairs are to confirm what this suspects.
     """
     differences = _differences(base, head)
     broken = broken_points(base, head)
@@ -39,7 +41,7 @@ def judge(
         others = [_incomparable(point, differences) for point in head.points]
     else:
         doubts = disturbances(head, policy)
-        compared, families = _compare(base, head, policy, invalid=bool(doubts))
+        compared, families = _compare(base, head, policy, matched, invalid=bool(doubts))
         others = [*compared, *_missing(base, head), *_new(base, head)]
         if confirmation:
             doubts += [*confirmation.doubts, *_unconfirmed([*others, *families], confirmation)]
@@ -60,6 +62,7 @@ def judge(
         families=tuple(sorted(families, key=lambda family: family.id)),
         doubts=tuple(doubts),
         notes=tuple(_notes(base, head)),
+        matched=matched,
         confirmation=confirmation,
         canary=None if canary is None else tuple(canary),
     )
@@ -135,14 +138,14 @@ def _notes(base: Samples, head: Samples) -> list[str]:
 
 
 def _compare(
-    base: Samples, head: Samples, policy: Policy, invalid: bool
+    base: Samples, head: Samples, policy: Policy, matched: bool, invalid: bool
 ) -> tuple[list[PointVerdict], list[PointVerdict]]:
     """Verdicts of the points that passed on both sides, and of their families."""
     common = [point for point in head.points if point in base.points]
     if min(base.trials, head.trials) < policy.min_trials:
         return [_too_few_trials(point, base, head, policy) for point in common], []
     points = point_hypotheses(base.points, head.points, policy)
-    verdicts = screen([*points, *family_hypotheses(points, policy)], policy)
+    verdicts = screen([*points, *family_hypotheses(points, policy)], policy, matched)
     if invalid:
         verdicts = [_undecided(verdict) for verdict in verdicts]
     return verdicts[: len(points)], verdicts[len(points) :]

@@ -28,6 +28,7 @@ from ci.policy import Policy, policy_for
 from ci.records import Samples, load_samples
 from ci.retired import Retired
 from ci.revision import revision
+from ci.screen import same_orders
 from ci.twins import twin_hypotheses
 from ci.validity import disturbances
 from ci.verdicts import Confirmation, Judgement, PointVerdict
@@ -57,13 +58,14 @@ class PairedGate:
     def _judge(self, base: Catalog, head: Catalog, policy: Policy) -> Judgement:
         stored, note = self._stored(head)
         if stored:
-            screening = judge(stored, self._screen_run(policy), policy)
+            run = self._screen_run(policy)
+            screening = judge(stored, run, policy, matched=same_orders(stored, run))
         else:
             screening = self._screen_by_pairs(base, head, policy)
         confirmation, canary = self._confirm(screening, base, head, policy)
         judgement = judge(
             screening.base, screening.head, screening.policy, self.strict, confirmation,
-            self.retired, canary,
+            self.retired, canary, matched=screening.matched,
         )  # fmt: skip
         return replace(judgement, notes=(*judgement.notes, *note, *_confirmed(confirmation)))
 
@@ -103,7 +105,7 @@ class PairedGate:
         ]
         runs = self._pairs(self._screen_folder, arms, policy).measure(policy.screen_trials)
         same_day = replace(policy, day_std=0.0, family_day_std=0.0)
-        return judge(runs[0].samples, runs[1].samples, same_day)
+        return judge(runs[0].samples, runs[1].samples, same_day, matched=True)
 
     # ---- the confirmation --------------------------------------------------------------------
 

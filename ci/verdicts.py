@@ -102,6 +102,7 @@ class Judgement:
     families: tuple[PointVerdict, ...]
     doubts: tuple[str, ...]  # why the gate cannot be trusted; empty = it can
     notes: tuple[str, ...]  # what a reader must know besides
+    matched: bool = False  # trial i of base and head were compared with each other
     confirmation: Confirmation | None = None  # if the gate measured pairs
     # The identical and the slowed twin, if the gate measured anything itself.
     canary: tuple[PointVerdict, ...] | None = None

@@ -80,6 +80,8 @@ def measure(point: str, behaviour: dict[str, object], rng: random.Random) -> dic
             return row(point, rng) | {"kernel_us": math.nan}
         case "lose":
             return row(point, rng, float(str(behaviour["loss"])) + injected(point))
+        case "depend on the order":
+            return row(point, rng, int(flag("seed")) % 3 / 10)
         case "ignore --slow":
             return row(point, rng)
     return row(point, rng, injected(point))

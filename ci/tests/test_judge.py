@@ -1,6 +1,8 @@
 """The judge on series whose truth is known."""
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from ci.estimate import Array
 from ci.judge import judge
 from ci.policy import GPU, HOST
 from ci.records import Outcome, Samples
+from ci.screen import same_orders
 from ci.tests.synthetic import OTHER, POINT, make_samples, with_outcome
 from ci.verdicts import Answer, Judgement, PointVerdict, Verdict
 
@@ -405,3 +408,57 @@ def test_a_throttled_run_is_invalid() -> None:
     judgement = judge(make_samples({POINT: noise(1)}), hot, GPU)
     assert judgement.answer is Answer.untrusted
     assert "throttled" in judgement.doubts[0]
+
+
+# -------------------------------------------------------------------------------------------------
+# Trials matched by their order
+# -------------------------------------------------------------------------------------------------
+
+# What each of ten orders does to a noisy point.
+ORDERS = 0.03 * np.cos(np.arange(10.0) ** 2)
+
+
+def in_orders(loss: float, trials: int, **changes: Any) -> Samples:
+    """A point that each order moves by a few percent, and little else moves."""
+    rest = np.random.default_rng(trials).normal(0, 0.001, trials)
+    return make_samples({POINT: ORDERS[:trials] + rest + math.log1p(loss)}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("matched", "loss", "verdict"),
+    [
+        (False, 0.0, Verdict.inconclusive),
+        (True, 0.0, Verdict.same),
+        (True, 0.05, Verdict.regressed),
+        (True, -0.05, Verdict.improved),
+    ],
+)
+def test_matching_takes_out_what_the_order_does(
+    matched: bool, loss: float, verdict: Verdict
+) -> None:
+    (point,) = judge(in_orders(0, 10), in_orders(loss, 6), GPU, matched=matched).points
+    assert point.verdict is verdict
+
+
+def test_matched_trials_still_have_a_day_between_them() -> None:
+    exact = make_samples({POINT: ORDERS})
+    slower = make_samples({POINT: ORDERS + 0.025})
+    (point,) = judge(exact, slower, GPU, matched=True).points
+    assert point.comparison is not None
+    width = math.log1p(point.comparison.high) - 0.025
+    assert width == pytest.approx(1.645 * GPU.day_std, rel=1e-3)  # z of 95%
+
+
+def test_orders_are_the_same_if_the_same_points_were_visited() -> None:
+    both = {POINT: [0.0] * 6, OTHER: [0.0] * 6}
+    base = make_samples(both)
+    assert same_orders(base, make_samples(both))
+    assert same_orders(with_outcome(base, "tiled/fp32", Outcome.refused), make_samples(both))
+    for other in (
+        make_samples({POINT: [0.0] * 6}),
+        make_samples(dict(reversed(both.items()))),
+        make_samples(both, filter="^tiled"),
+        with_outcome(make_samples(both), OTHER, Outcome.failed),
+    ):
+        assert not same_orders(base, other)
+        assert not same_orders(other, base)

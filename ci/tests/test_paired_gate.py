@@ -111,6 +111,21 @@ def test_a_loss_is_confirmed_on_fresh_pairs_and_nothing_else_is_measured(
     assert verdict()["confirmation"]["pairs"] == 8
 
 
+def test_what_the_order_of_a_trial_does_to_a_point_is_no_reason_to_suspect_it(
+    gate: Command, baseline: Path, bench: FakeBench, verdict: Callable[[], dict[str, Any]],
+    gemmwatch: Command, tmp_path: Path,
+) -> None:  # fmt: skip
+    """Trial i of the screen visits its points as trial i of the baseline did."""
+    bench.behaviour[SMALL] = {"do": "depend on the order"}  # by up to 20%
+    bench.write()
+    program = tmp_path / "base" / "bench" / "gemmwatch-bench"
+    run, moved = tmp_path / "moved", tmp_path / "moved.json"
+    assert gemmwatch("run", "--bench", program, "--out", run, "--trials", 3) == Exit.ok
+    assert gemmwatch("baseline", "store", run / "run.json", "--to", moved) == Exit.ok
+    assert gate("--baseline", moved) == Exit.ok
+    assert measured(verdict()) == {}
+
+
 def test_a_stale_baseline_turns_nothing_red(
     gate: Command, baseline: Path, bench: FakeBench, verdict: Callable[[], dict[str, Any]]
 ) -> None:
