@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "bench/protocol.hpp"
@@ -40,6 +41,8 @@ void describe_host(Machine& machine) {
       std::string(openblas_get_config()) + " on " + openblas_get_corename();
   machine.fingerprint["threads"] = std::to_string(host_threads());
   machine.fingerprint["compiler"] = host_compiler();
+  if (const char* timeout = std::getenv("OPENBLAS_THREAD_TIMEOUT"))
+    machine.environment["openblas_thread_timeout"] = timeout;
 }
 
 }  // namespace

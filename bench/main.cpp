@@ -2,13 +2,17 @@
 //
 //   take flags -> describe the machine -> plan -> register the points in a shuffled order -> run
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <random>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "bench/catalog.hpp"
 #include "bench/machine.hpp"
@@ -76,7 +80,20 @@ void register_points(const std::vector<Point>& points, Trial& trial) {
         ->Iterations(2 * planned_rounds(point));
 }
 
+/// After a product OpenBLAS's threads spin for 2^26 cycles by default, on the cores of the kernel
+/// that is timed next. 2^17 bridge the gap between two launches of a block and end soon after it.
+/// The library reads the setting as it is loaded: the program starts once more. Whoever has set it
+/// is obeyed.
+void let_openblas_rest(char** argv) {
+  constexpr const char* setting = "OPENBLAS_THREAD_TIMEOUT";
+  if (std::getenv(setting)) return;
+  setenv(setting, "17", 1);
+  execv("/proc/self/exe", argv);
+  throw std::system_error(errno, std::generic_category(), "cannot start itself again");
+}
+
 int run(int argc, char** argv) {
+  let_openblas_rest(argv);
   const Options options = take_options(argc, argv);
   if (options.help) std::fputs(options_help(), stdout);
 
