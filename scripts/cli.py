@@ -7,9 +7,12 @@ import ci.comment
 import ci.evidence.command
 import ci.export
 import ci.gate
+import ci.history.command
 import ci.listing
+import ci.resources.command
 import ci.run
 import ci.scoreboard
+import ci.validation.command
 import reports.commands
 from ci.command_line import run_command
 from reports.files import ReportError
@@ -20,8 +23,11 @@ COMMANDS = [
     ci.baseline,
     ci.scoreboard,
     ci.listing,
+    ci.resources.command,
+    ci.validation.command,
     ci.export,
     ci.comment,
+    ci.history.command,
     ci.evidence.command,
     reports.commands,
 ]
