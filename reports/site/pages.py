@@ -31,7 +31,7 @@ from reports.style import figure_style
 from reports.verdict import ANSWERS, Verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
-MOST_MOVES = 12  # shown at once
+MOST = 12  # of what moved, shown at once
 Context = dict[str, Any]
 
 
@@ -77,6 +77,7 @@ class Site:
         self.trends = trends
         self.newest = newest  # the newest night as a run
         self.verdict = verdict
+        self.rate = units.rate_unit(newest)
 
     def render(self, page: Page) -> bytes:
         contexts: dict[str, Callable[[], Context]] = {
@@ -105,6 +106,7 @@ class Site:
             trends=self.trends,
             night=self.trends.nights[-1],
             newest=self.newest,
+            rate=self.rate,
             menu=MENU,
             slug=slug,
             fine_ratio=units.fine_ratio,
@@ -128,10 +130,10 @@ class Site:
             "answers": ANSWERS,
             "counts": self._counts(),
             "before": trends.nights[-2] if trends.last else None,
-            "turns": moves.turns(trends),
+            "turned": moves.turns(trends),
             "clear": [move for move in moved if move.clear],
             "compared": len(moved),
-            "shown": MOST_MOVES,
+            "shown": MOST,
             "week": week,
             "month": [found for found in month if found not in week],
             "untimed": moves.without_a_time(trends),
@@ -141,7 +143,6 @@ class Site:
                 for kernel in trends.kernels
             ],
             "scores": {score.problem.id: score for score in scores(self.newest)},
-            "rate": units.rate_unit(self.newest),
         }
 
     def _counts(self) -> str:
@@ -173,7 +174,6 @@ class Site:
         return {
             "ladders": drawn,
             "measured": self.newest,
-            "rate": units.rate_unit(self.newest),
             "climbers": set().union(*(ladder.names for ladder in climbed)),
         }
 
@@ -244,8 +244,8 @@ class Site:
             "problem": next(one for one in self.trends.problems if one.id == problem_id),
             "cards": [self._card(series) for series in own],
             "hover": {
-                "nights": trend_chart.hover_nights(self.trends),
-                "charts": {slug(one.kernel.name): trend_chart.hover(one) for one in own},
+                "nights": trend_chart.hover_nights(self.trends, self.rate),
+                "charts": {slug(one.kernel.name): trend_chart.hover(one, self.rate) for one in own},
             },
         }
 
@@ -254,7 +254,7 @@ class Site:
         return {
             "name": name,
             "series": series,
-            "charts": trend_chart.trend_charts(self.trends, series, name),
+            "charts": trend_chart.trend_charts(self.trends, series, self.rate, name),
             "move": moves.move_of(series, self.trends.last),
             "readout": self._readout(series),
         }
@@ -271,5 +271,5 @@ class Site:
             interval = f" ({' to '.join(map(units.fine_ratio, ends))})"
         return (
             f"Newest night: {units.fine_ratio(series.speed[night])} × control{interval} · "
-            f"{units.significant(series.tflops[night])} TFLOP/s"
+            f"{self.rate.of(series.tflops[night])} {self.rate.name}"
         )

@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 from reports.site.inline_svg import PAGE, inline_svg
 from reports.site.trends import Change, Column, Series, Trends
 from reports.style import SMALL, TEXT, text_width
-from reports.units import percent
+from reports.units import RateUnit, percent
 
 # Inches.
 WIDTH, HEIGHT = 4.15, 2.05  # legible at the width of a phone
@@ -44,7 +44,7 @@ class Level:
     speed: float
 
 
-def trend_charts(trends: Trends, series: Series, name: str) -> TrendCharts:
+def trend_charts(trends: Trends, series: Series, rate: RateUnit, name: str) -> TrendCharts:
     return TrendCharts(
         speed=inline_svg(
             _speed_figure(trends, series),
@@ -52,8 +52,8 @@ def trend_charts(trends: Trends, series: Series, name: str) -> TrendCharts:
             f"{name}-s",
         ),
         rate=inline_svg(
-            _rate_figure(trends, series),
-            f"TFLOP/s of {series.id} and of the control, night by night",
+            _rate_figure(trends, series, rate),
+            f"{rate.name} of {series.id} and of the control, night by night",
             f"{name}-r",
         ),
     )
@@ -122,10 +122,8 @@ def _speed_figure(trends: Trends, series: Series) -> Figure:
     _line(axes, days, series.speed, PAGE.own)
     for level in levels(trends, series):
         axes.plot(days[[level.first, level.last]], [level.speed] * 2, color=PAGE.ink, linewidth=1.1)
-    low, high = axes.get_ylim()
-    if low < 1 < high:
-        axes.axhline(1, color=PAGE.vendor, linewidth=0.9, linestyle=(0, (4, 2)), zorder=0.9)
-    axes.set_ylim(low - 0.16 * (high - low), high)  # room for the marks below
+    _limit(axes, series)
+    axes.axhline(1, color=PAGE.vendor, linewidth=0.9, linestyle=(0, (4, 2)), zorder=0.9)
     for turn in turns(trends, series):
         _triangle(axes, days, turn, size=6)
         _words(axes, days, turn)
@@ -133,12 +131,21 @@ def _speed_figure(trends: Trends, series: Series) -> Figure:
     return figure
 
 
-def _rate_figure(trends: Trends, series: Series) -> Figure:
-    figure, axes, days = _frame(trends, "TFLOP/s")
+def _limit(axes: Axes, series: Series) -> None:
+    """By the speeds: the interval of a night with few trials would leave them no room."""
+    known = series.speed[np.isfinite(series.speed)]
+    if known.size:
+        low, high = float(known.min()), float(known.max())
+        margin = max(0.2 * (high - low), 0.01 * high)
+        axes.set_ylim(low - 1.6 * margin, high + margin)  # below it is room for marks
+
+
+def _rate_figure(trends: Trends, series: Series, rate: RateUnit) -> Figure:
+    figure, axes, days = _frame(trends, rate.name)
     if _shows_control(series):
-        _line(axes, days, series.control_tflops, PAGE.vendor, width=0.8)
+        _line(axes, days, series.control_tflops * rate.per_tflops, PAGE.vendor, width=0.8)
         _head(axes, 1.0, "control", PAGE.vendor, side="right")
-    _line(axes, days, series.tflops, PAGE.own)
+    _line(axes, days, series.tflops * rate.per_tflops, PAGE.own)
     return figure
 
 
@@ -252,14 +259,14 @@ def _failures(axes: Axes, days: Column, series: Series) -> None:
         )  # fmt: skip
 
 
-def hover(series: Series) -> dict[str, object]:
+def hover(series: Series, rate: RateUnit) -> dict[str, object]:
     """The values that the page's script shows at the pointer. The interval is given as what lies
     below and above, in hundredths of a percent: there is one a night, and a page has many."""
     return {
         "speed": _rounded(series.speed, ".4g"),
         "below": _rounded(1e4 * (1 - series.speed_low / series.speed), ".0f"),
         "above": _rounded(1e4 * (series.speed_high / series.speed - 1), ".0f"),
-        "rate": _rounded(series.tflops, ".4g"),
+        "rate": _rounded(series.tflops * rate.per_tflops, ".4g"),
         "mhz": _rounded(series.sm_mhz, ".0f"),
         "outcomes": series.outcomes,
     }
@@ -271,13 +278,14 @@ def _rounded(column: Column, form: str) -> list[float | int | None]:
     return [int(v) if v is not None and v.is_integer() else v for v in rounded]
 
 
-def hover_nights(trends: Trends) -> dict[str, object]:
+def hover_nights(trends: Trends, rate: RateUnit) -> dict[str, object]:
     """What the script needs to know of the nights: where on the axis, and their names."""
     first, last = time_limits(trends)
     places = (trends.days - first) / (last - first)
     return {
         "frame": [round(edge, 4) for edge in FRAME],
         "at": [round(place, 5) for place in places.tolist()],
+        "unit": rate.name,
         "dates": [night.date for night in trends.nights],
         "commits": [night.short_commit for night in trends.nights],
     }

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "img", "source", "br"}
+VOID = {"meta", "link", "img", "source", "br", "input"}
 
 
 @dataclass
@@ -51,7 +51,7 @@ class _Reader(HTMLParser):
         self.open.pop()
 
     def handle_data(self, data: str) -> None:
-        if "style" in self.open:
+        if {"style", "script"} & set(self.open):
             return
         self.page.text += data
         if {"td", "th"} & set(self.open):

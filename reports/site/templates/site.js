@@ -59,7 +59,7 @@
         `${ratio(speed * (1 + chart.above[night] / 1e4))})`;
       const clock = chart.mhz[night] === null ? "" : ` · ${chart.mhz[night]} MHz`;
       return `${head} · ${ratio(speed)} × control${interval}` +
-        ` · ${chart.rate[night]} TFLOP/s${clock}`;
+        ` · ${chart.rate[night]} ${nights.unit}${clock}`;
     }
 
     const nearest = (place) => nights.at.reduce((best, at, night) =>
