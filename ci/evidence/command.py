@@ -10,6 +10,8 @@ from pathlib import Path
 from ci.catalog import kernel_of
 from ci.command_line import SubParsers
 from ci.errors import BadInput, Exit
+from ci.evidence import campaign
+from ci.evidence.gates import load_campaigns
 from ci.evidence.plot import power_svg
 from ci.evidence.record import FOLDER, Record, load_records, session_of, write_record
 from ci.evidence.summary import Effort, digest, summarize
@@ -29,7 +31,8 @@ def add_parser(subparsers: SubParsers) -> None:
         "summary.json, power.svg and the tables of ci/evidence/README.md. Takes some minutes.",
     )
     parser.add_argument("--check", action="store_true", help="only say whether it is current")
-    actions = parser.add_subparsers(metavar="{record}")
+    actions = parser.add_subparsers(metavar="{record,measure}")
+    campaign.add_parser(actions)
     record = actions.add_parser(
         "record", help="keep runs of one build on one kind of machine as a record"
     )
@@ -46,7 +49,9 @@ def add_parser(subparsers: SubParsers) -> None:
 def _execute(arguments: argparse.Namespace) -> Exit:
     if arguments.check:
         return _check()
-    summary = summarize(load_records(), Effort(), lambda text: print(text, file=sys.stderr))
+    summary = summarize(
+        load_records(), load_campaigns(), Effort(), lambda text: print(text, file=sys.stderr)
+    )
     write_json(_SUMMARY, summary)
     write_whole(_HERE / "power.svg", power_svg(summary))
     readme = _HERE / "README.md"

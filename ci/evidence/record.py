@@ -73,9 +73,7 @@ def write_record(record: Record, path: Path) -> None:
         "gates": [list(gate) for gate in record.gates],
         "sessions": sessions,
         "points": {
-            point: {
-                s.name: [round(float(x), 5) for x in s.log_ratio[point]] for s in record.sessions
-            }
+            point: {s.name: rounded(s.log_ratio[point]) for s in record.sessions}
             for point in record.sessions[0].log_ratio
         },
     }
@@ -83,10 +81,14 @@ def write_record(record: Record, path: Path) -> None:
 
 
 def session_of(run: Run, name: str, points: Sequence[str]) -> Session:
-    """These points of a run; its card goes by the first digits of its unique number."""
-    card = run.samples.environment.get("gpu_uuid", run.samples.machine)
+    """These points of a run."""
     ratios = {point: run.samples.points[point].log_ratio for point in points}
-    return Session(name, card[:12], ratios)
+    return Session(name, card_of(run.samples), ratios)
+
+
+def card_of(samples: Samples) -> str:
+    """A card goes by the first digits of its unique number."""
+    return samples.environment.get("gpu_uuid", samples.machine)[:12]
 
 
 def as_samples(name: str, log_ratio: Mapping[str, Array], device: str) -> Samples:
@@ -112,7 +114,7 @@ def as_samples(name: str, log_ratio: Mapping[str, Array], device: str) -> Sample
     )
 
 
-def _rounded(values: Array) -> list[float]:
+def rounded(values: Array) -> list[float]:
     return [round(float(value), 5) for value in values]
 
 

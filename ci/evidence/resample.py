@@ -9,7 +9,7 @@ points of a process together still does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log1p
 
 import numpy as np
@@ -28,12 +28,13 @@ Ratios = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class GateTrials:
-    """The trials of one resampled gate."""
+    """The trials of one gate, drawn or real. Pairs: of what was, or may be, suspected."""
 
     stored: Ratios
     screened: Ratios
     base: Ratios
     head: Ratios
+    matched: bool = False  # trial i of stored and screened visited their points in the same order
 
     def slowed(self, victims: Sequence[str], loss: float) -> GateTrials:
         """The same trials, had the head been slower at these points."""
@@ -41,7 +42,7 @@ class GateTrials:
         def lose(ratios: Ratios) -> Ratios:
             return {p: v + log1p(loss) if p in victims else v for p, v in ratios.items()}
 
-        return GateTrials(self.stored, lose(self.screened), self.base, lose(self.head))
+        return replace(self, screened=lose(self.screened), head=lose(self.head))
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class GateResult:
     suspects: frozenset[str]  # by name
     measured: frozenset[str]  # points that the confirmation measures
     confirmed: frozenset[str]
+    hypotheses: int  # of the screen
 
 
 def draw_gate(record: Record, policy: Policy, rng: np.random.Generator, pairs: int) -> GateTrials:
@@ -72,6 +74,7 @@ def run_gate(trials: GateTrials, device: str, policy: Policy) -> GateResult:
         as_samples("stored", trials.stored, device),
         as_samples("head", trials.screened, device),
         policy,
+        matched=trials.matched,
     )
     suspects = find_suspects(screening, trials.head.keys())
     measured = frozenset(point for suspect in suspects for point in suspect.points)
@@ -80,6 +83,7 @@ def run_gate(trials: GateTrials, device: str, policy: Policy) -> GateResult:
         suspects=frozenset(suspect.id for suspect in suspects),
         measured=measured,
         confirmed=confirmed(trials, measured, suspects, device, policy),
+        hypotheses=screening.compared + len(screening.families),
     )
 
 

@@ -8,6 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ci.evidence.gates import FOLDER as GATES
+from ci.evidence.gates import Campaign
 from ci.evidence.record import FOLDER, Record
 from ci.evidence.study import (
     Tally,
@@ -25,7 +29,8 @@ _JUDGE = (
     "broken.py", "catalog.py", "conclude.py", "confirm.py", "estimate.py", "hypotheses.py",
     "judge.py", "retired.py", "screen.py", "signed_rank.py", "twins.py", "validity.py",
     "verdicts.py",
-    "evidence/record.py", "evidence/resample.py", "evidence/study.py", "evidence/summary.py",
+    "evidence/gates.py", "evidence/record.py", "evidence/resample.py", "evidence/study.py",
+    "evidence/summary.py",
 )  # fmt: skip
 
 
@@ -39,7 +44,10 @@ class Effort:
 
 
 def summarize(
-    records: Sequence[Record], effort: Effort, say: Callable[[str], None]
+    records: Sequence[Record],
+    campaigns: Sequence[Campaign],
+    effort: Effort,
+    say: Callable[[str], None],
 ) -> dict[str, Any]:
     """The document. say gets a line before each long step."""
     studies: dict[str, Any] = {}
@@ -58,7 +66,8 @@ def summarize(
     return {
         "schema": 1,
         "digest": digest(),
-        "aa_real": _real(records),
+        "aa_real": _real(records, campaigns),
+        "power_real": _real_power(campaigns),
         "aa_resampled": {
             key: sum(study["aa_resampled"][key] for study in studies.values())
             for key in ("gates", "alarms")
@@ -68,9 +77,10 @@ def summarize(
     }  # fmt: skip
 
 
-def digest(folder: Path = FOLDER) -> str:
-    """Of records, policy and judge: evidence of another digest is stale."""
-    parts = [_CI / name for name in _JUDGE] + sorted(folder.glob("*.json"))
+def digest(records: Path = FOLDER, gates: Path = GATES) -> str:
+    """Of what was recorded, policy and judge: evidence of another digest is stale."""
+    kept = [*sorted(records.glob("*.json")), *sorted(gates.glob("*.json"))]
+    parts = [*(_CI / name for name in _JUDGE), *kept]
     # The policies themselves: policy.py holds numbers of other parts too, and many words.
     whole = hashlib.sha256(repr((GPU, HOST)).encode())
     for part in parts:
@@ -78,14 +88,45 @@ def digest(folder: Path = FOLDER) -> str:
     return whole.hexdigest()[:16]
 
 
-def _real(records: Sequence[Record]) -> dict[str, Any]:
-    judgements = [(record, gate) for record in records for gate in real_gates(record)]
+def _real(records: Sequence[Record], campaigns: Sequence[Campaign]) -> dict[str, Any]:
+    """Gates that happened with identical builds: screens of a record, and gates with pairs."""
+    screens = [(record.name, gate) for record in records for gate in real_gates(record)]
+    paired = [
+        (campaign.name, gate, result)
+        for campaign in campaigns for gate, result in campaign.judged() if not gate.slowed
+    ]  # fmt: skip
     return {
-        "gates": len(judgements),
-        "alarms": sum(gate.answer is Answer.regression for _, gate in judgements),
-        "hypotheses": sum(gate.compared + len(gate.families) for _, gate in judgements),
-        "records": list(dict.fromkeys(record.name for record, _ in judgements)),
+        "gates": len(screens) + len(paired),
+        "alarms": sum(gate.answer is Answer.regression for _, gate in screens)
+        + sum(bool(result.confirmed) for *_, result in paired),
+        "with_pairs": len(paired),
+        "untrusted": sum(bool(gate.doubts) for _, gate, _ in paired),
+        "cards": len({gate.card for _, gate, _ in paired}),
+        "hypotheses": sum(gate.compared + len(gate.families) for _, gate in screens)
+        + sum(result.hypotheses for *_, result in paired),
+        "measured_median": _median([len(result.measured) for *_, result in paired]),
+        "seconds_median": _median([gate.seconds for _, gate, _ in paired]),
+        "records": list(dict.fromkeys(name for name, *_ in [*screens, *paired])),
     }
+
+
+def _real_power(campaigns: Sequence[Campaign]) -> dict[str, Any]:
+    """Of gates in which a kernel really ran slower: at each of its points, and as a whole."""
+    found: dict[float, tuple[Tally, Tally]] = {}
+    for gate, result in (judged for campaign in campaigns for judged in campaign.judged()):
+        if gate.slowed:
+            points, gates = found.setdefault(gate.loss, (Tally(), Tally()))
+            gates.add(bool(result.confirmed))
+            for victim in gate.victims:
+                points.add(victim in result.confirmed)
+    return {
+        f"{loss:g}": points.document() | {"gates": gates.trials, "red": gates.flagged}
+        for loss, (points, gates) in sorted(found.items())
+    }
+
+
+def _median(numbers: Sequence[float]) -> float | None:
+    return round(float(np.median(numbers)), 1) if numbers else None
 
 
 def _whole_power(studies: dict[str, Any]) -> dict[str, Any]:

@@ -16,11 +16,7 @@ _CLASSES = {"0.005": "up to 0.5%", "0.01": "to 1%", "0.02": "to 2%", "1": "above
 
 
 def tables(summary: Mapping[str, Any]) -> str:
-    real = summary["aa_real"]
-    lines = [
-        f"Real gates of identical builds: {real['gates']} "
-        f"({real['hypotheses']} hypotheses), alarms: {real['alarms']}.",
-    ]
+    lines = [*_real(summary["aa_real"]), *_real_power(summary["power_real"])]
     for name, study in summary["records"].items():
         lines += ["", f"### {name}", "", study["source"] + ".", ""]
         lines += _innocent(study["aa_resampled"])
@@ -38,6 +34,35 @@ def with_tables(readme: str, summary: Mapping[str, Any]) -> str:
     before, _, rest = readme.partition(START)
     _, _, after = rest.partition(END)
     return f"{before}{START}\n\n{tables(summary)}\n{END}{after}"
+
+
+def _real(real: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"Real gates of identical builds: {real['gates']} "
+        f"({real['hypotheses']} hypotheses), alarms: {real['alarms']}.",
+    ]
+    if real["with_pairs"]:
+        lines.append(
+            f"Of these {real['with_pairs']} were whole gates with pairs, on {real['cards']} cards: "
+            f"a median of {real['measured_median']:g} points measured again and of "
+            f"{real['seconds_median']:g} s; {real['untrusted']} could not be trusted."
+        )
+    return lines
+
+
+def _real_power(power: Mapping[str, Any]) -> list[str]:
+    if not power:
+        return []
+    rows = {
+        "red gates": [f"{tally['red']} of {tally['gates']}" for tally in power.values()],
+        "points flagged": [_cell(tally) for tally in power.values()],
+    }
+    return [
+        "", "Real gates in which a kernel of head was slowed in device time:", "",
+        "| slowdown | " + " | ".join(f"{float(loss):.0%}" for loss in power) + " |",
+        "|---" * (len(power) + 1) + "|",
+        *(f"| {title} | " + " | ".join(cells) + " |" for title, cells in rows.items()),
+    ]  # fmt: skip
 
 
 def _innocent(study: Mapping[str, Any]) -> list[str]:

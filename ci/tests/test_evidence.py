@@ -57,7 +57,7 @@ def test_the_committed_evidence_says_what_the_records_do() -> None:
 
 
 def test_the_same_records_give_the_same_summary() -> None:
-    one, other = (summarize([record()], SMALL, lambda _: None) for _ in range(2))
+    one, other = (summarize([record()], [], SMALL, lambda _: None) for _ in range(2))
     assert one == other
     assert power_svg(one) == power_svg(other)
 
@@ -128,7 +128,7 @@ def test_a_share_comes_with_wilsons_interval() -> None:
 
 
 def test_tables_leave_the_rest_of_the_readme_alone() -> None:
-    summary = summarize([record()], SMALL, lambda _: None)
+    summary = summarize([record()], [], SMALL, lambda _: None)
     text = with_tables(f"before\n{START}\nold\n{END}\nafter\n", summary)
     assert text.startswith("before\n")
     assert text.endswith("after\n")
