@@ -64,11 +64,11 @@ def test_actions_are_pinned_and_their_version_is_said(path: Path) -> None:
 
 
 @pytest.mark.parametrize("job", GPU_JOBS)
-def test_the_gpu_is_behind_an_environment_and_can_only_read(job: str) -> None:
+def test_the_gpu_is_behind_an_environment_and_its_jobs_can_only_read(job: str) -> None:
     assert re.search(r"^    environment: gpu(-main)?\b", job, re.MULTILINE)
     (permissions,) = re.findall(r"^    permissions:\n((?: {6}.*\n)+)", job, re.MULTILINE)
     assert permissions.split() == ["contents:", "read"]
-    assert "secrets." not in job
+    assert "secrets." not in job or "environment: gpu-main" in job
 
 
 def test_the_gate_of_a_pull_request_waits_for_a_reviewer_and_measures_what_was_reviewed() -> None:
@@ -76,6 +76,18 @@ def test_the_gate_of_a_pull_request_waits_for_a_reviewer_and_measures_what_was_r
     assert "    environment: gpu\n" in text
     assert "ref: ${{ github.event.pull_request.head.sha }}" in text
     assert "group: gate-${{ github.event.pull_request.number }}" in text
+
+
+def test_the_guide_speaks_of_the_workflows_as_they_are() -> None:
+    guide = (ROOT / "ci/RUNNER.md").read_text()
+    for name in set(re.findall(r"scripts/(\w+)", guide)):
+        assert (ROOT / "scripts" / name).exists(), name
+    workflows = "".join(path.read_text() for path in FILES)
+    for name in ("gemmwatch-gpu", "gpu-main", *re.findall(r"GEMMWATCH_[A-Z_]+(?=[ ;`\n])", guide)):
+        assert name in guide
+        assert name in workflows or name in (ROOT / "scripts/lab").read_text(), name
+    for path in FILES:
+        assert f"| `{path.stem}` |" in guide
 
 
 def test_no_workflow_with_rights_sees_the_code_of_a_pull_request() -> None:
