@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/rotation.hpp"
@@ -26,6 +27,8 @@ class PreparedBlock {
   virtual ~PreparedBlock() = default;
   /// What was asked for, rounded up to what one run does.
   std::int64_t launches = 0;
+  /// The device functions that it launches; empty where that is not known.
+  std::string functions;
 };
 
 class Stopwatch {

@@ -2,6 +2,7 @@
 // then stays out of the time, for kernel and control alike.
 #include <algorithm>
 
+#include "bench/graph_functions.hpp"
 #include "bench/protocol.hpp"
 #include "bench/stopwatch.hpp"
 #include "correctness/cuda_check.hpp"
@@ -75,7 +76,7 @@ class GpuStopwatch : public Stopwatch {
     // A graph visits every set of the rotation where the block is long enough for that.
     const std::int64_t nodes = std::min(
         block.launches, std::max<std::int64_t>(rotation_.sets(), protocol::graph_launches));
-    prepared->graph = capture(block, nodes);
+    capture(block, nodes, *prepared);
     prepared->replays = (block.launches + nodes - 1) / nodes;
     prepared->launches = nodes * prepared->replays;
     prepared->delay_s = block.delay_s;
@@ -106,7 +107,7 @@ class GpuStopwatch : public Stopwatch {
     }
   }
 
-  cudaGraphExec_t capture(const Block& block, std::int64_t nodes) {
+  void capture(const Block& block, std::int64_t nodes, GpuBlock& into) {
     GEMM_CUDA(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
     cudaGraph_t graph = nullptr;
     try {
@@ -124,11 +125,10 @@ class GpuStopwatch : public Stopwatch {
       throw;
     }
     GEMM_CUDA(cudaStreamEndCapture(stream_, &graph));
-    cudaGraphExec_t executable = nullptr;
-    const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
+    into.functions = graph_functions(graph);
+    const cudaError_t error = cudaGraphInstantiate(&into.graph, graph, 0);
     cudaGraphDestroy(graph);
     GEMM_CUDA(error);
-    return executable;
   }
 
   const Problem& problem_;

@@ -260,6 +260,7 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
                                        [&](int count) { return workbench.tune(kernel, count); });
   const Clock::time_point check_start = Clock::now();
   const Findings findings = workbench.check(kernel, variant);
+  const std::uint64_t result_digest = digest(workbench.result);
   double check_s = seconds_since(check_start);
   if (!findings.passed()) return fail_as_incorrect(state, findings.message());
 
@@ -285,11 +286,13 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   state.counters["control_launches"] = static_cast<double>(control_block.launches);
   state.counters["buffers"] = static_cast<double>(workbench.rotation.sets());
   state.counters["bound_share"] = findings.worst_share_of_bound;
+  state.counters["digest"] = static_cast<double>(result_digest);
   state.counters["setup_s"] = setup_s;
   state.counters["check_s"] = check_s;
   state.counters["timed_s"] = timed_s;
   state.counters["point_s"] = seconds_since(start);
   if (kernel.variants) state.counters["variant"] = variant;
+  if (kernel.vendor()) state.SetLabel(kernel_block->functions);
 }
 
 void Trial::fail_as_incorrect(benchmark::State& state, const std::string& message) {

@@ -73,6 +73,14 @@ TEST_F(HostTrial, ASoundKernelHasATimeAndItsRounds) {
   EXPECT_FALSE(trial().anything_incorrect());
 }
 
+TEST_F(HostTrial, EqualResultsHaveEqualDigests) {
+  const auto naive = measure({&find_kernel("cpu_naive"), problem}).at("digest");
+  const auto again = measure({&find_kernel("cpu_naive"), problem}).at("digest");
+  const auto other = measure({&find_kernel("cpu_naive"), parse_problem("fp32/nn/16x16x24")});
+  EXPECT_EQ(naive, again);
+  EXPECT_NE(naive, other.at("digest"));
+}
+
 TEST_F(HostTrial, AWrongKernelHasNoTime) {
   const auto row = measure({&silent, problem});
   EXPECT_THAT(row.at("error_message"), StartsWith("incorrect: "));
