@@ -32,7 +32,7 @@ ELSEWHERE = {
     "scripts/gemmwatch gate --base main --selection pr": "ci/tests/test_paired_gate.py",
     "scripts/gemmwatch evidence": "ci/tests/test_evidence.py; it takes minutes",
     "scripts/gemmwatch evidence --check": "ci/tests/test_evidence.py",
-    "scripts/gemmwatch evidence measure --name NAME --source TEXT --minutes 9": "test_evidence_gates.py",
+    "scripts/gemmwatch evidence measure --name NAME --source TEXT --minutes 9": "likewise",
     "scripts/comment": "scripts/tests/test_lab.py",
     "scripts/gemmwatch validate record --selection pr --out before": "test_validate_command.py",
     "scripts/gemmwatch validate record --selection pr --out after": "likewise",
