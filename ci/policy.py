@@ -169,6 +169,6 @@ CREEP_NIGHTS = 7
 # Validation.
 
 # All points of our kernels together may take this much longer before that alone makes a new driver
-# unsafe: the absolute time of identical work moved by up to 4.4% from process to process and by 2.8%
-# from card to card (H200), a mean over many points by less.
+# unsafe: the absolute time of identical work moved by up to 4.4% from process to process and by
+# 2.8% from card to card (H200), a mean over many points by less.
 COMMON_LIMIT = 0.05
