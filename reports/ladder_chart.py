@@ -11,6 +11,7 @@ from reports.units import percent, rate_unit, ratio
 
 # Inches.
 WIDTH = 4.7  # of a panel: legible at the width of a phone
+NARROWEST = 1.2  # of the axes: long names make the panel wider
 GAP = 0.35  # between panels
 ROW = 0.235
 ABOVE, BELOW = 0.66, 0.5
@@ -36,14 +37,15 @@ def combined_picture(
 
 def ladder_figure(measured: Measured, ladders: list[Ladder], theme: Theme) -> Figure:
     height = ABOVE + max(len(ladder.rungs) for ladder in ladders) * ROW + BELOW
-    width = len(ladders) * (WIDTH + GAP) - GAP
-    figure = Figure(figsize=(width, height))
     names = 0.15 + max(
         text_width(rung.kernel.name, TEXT) for ladder in ladders for rung in ladder.rungs
     )
+    panel = max(WIDTH, names + NARROWEST + NUMBERS)
+    width = len(ladders) * (panel + GAP) - GAP
+    figure = Figure(figsize=(width, height))
     for column, ladder in enumerate(ladders):
         tall = len(ladder.rungs) * ROW
-        box = (column * (WIDTH + GAP) + names, height - ABOVE - tall, WIDTH - names - NUMBERS, tall)
+        box = (column * (panel + GAP) + names, height - ABOVE - tall, panel - names - NUMBERS, tall)
         axes = figure.add_axes(
             (box[0] / width, box[1] / height, box[2] / width, box[3] / height), label=str(column)
         )

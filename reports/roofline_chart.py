@@ -16,6 +16,7 @@ from reports.units import significant
 # Inches.
 WIDTH = 4.7  # legible at the width of a phone
 LEFT, ABOVE, BELOW = 0.6, 0.62, 0.5  # beside the axes; the rungs' names stand on their right
+NARROWEST = 1.5  # of the axes: long names make the figure wider
 LEADER = 0.32  # from the axes to the names
 LOWEST = 2.6  # height of the axes, if the names do not need more
 LINE = 0.16  # from one name to the next
@@ -55,10 +56,11 @@ def roofline_figure(measured: Measured, ladder: Ladder, nominal: Roof, theme: Th
     rungs = [(rung.kernel, rung.performance) for rung in ladder.rungs if rung.performance]
     height = max(LOWEST, (len(rungs) + 1) * LINE)
     names = LEADER + 0.15 + max((text_width(kernel.name, TEXT) for kernel, _ in rungs), default=0)
-    figure = Figure(figsize=(WIDTH, ABOVE + height + BELOW))
-    width = WIDTH - LEFT - names
+    panel = max(WIDTH, LEFT + NARROWEST + names)
+    figure = Figure(figsize=(panel, ABOVE + height + BELOW))
+    width = panel - LEFT - names
     axes = figure.add_axes(
-        (LEFT / WIDTH, BELOW / figure.get_figheight(), width / WIDTH,
+        (LEFT / panel, BELOW / figure.get_figheight(), width / panel,
          height / figure.get_figheight())
     )  # fmt: skip
     others = [

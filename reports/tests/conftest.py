@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import reports.commands
-from reports.tests import synthetic
+from reports.site.build import build_site
+from reports.site.read_trends import read_trends
+from reports.tests import synthetic, synthetic_trends
 from reports.tests.synthetic import Json, write
 
 
@@ -45,6 +47,22 @@ def small_run() -> Json:
 @pytest.fixture
 def run_file(tmp_path: Path, host_run: Json) -> Path:
     return write(tmp_path / "run.json", host_run)
+
+
+@pytest.fixture(scope="session")
+def site_trends() -> Json:
+    """A month of the points of a few problems; one kernel has a hostile name."""
+    made = synthetic_trends.trends(synthetic_trends.plan(nights=30, points=22))
+    return synthetic_trends.renamed(made, "coalesced", synthetic_trends.HOSTILE)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, site_trends: Json) -> Path:
+    """The folder of a site. A test only reads it."""
+    folder = tmp_path_factory.mktemp("site")
+    trends = read_trends(write(folder / "trends.json", site_trends))
+    build_site(trends, None, None, folder / "site")
+    return folder / "site"
 
 
 @pytest.fixture

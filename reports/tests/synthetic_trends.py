@@ -18,6 +18,8 @@ from reports.tests.synthetic import Json, Machine, Rung, write
 FIRST = datetime(2030, 12, 1, 3, 10, tzinfo=UTC)
 DRIVERS = ("580.1", "590.2")
 CUBLAS = ("13.0.2", "13.2.0")
+# A kernel's name that would run as markup, script or formula, were it not escaped.
+HOSTILE = """<img src=x onerror=hacked=1></script>'"$x^2$"""
 STEPS = (0.034, -0.021, 0.062, 0.013, -0.048)  # of time
 
 
@@ -78,6 +80,17 @@ def trends(of: Plan, seed: int = 1) -> Json:
         "peaks": made.peaks, "series": series,
         "resources": [_resource(of, rung) for rung in made.rungs if not rung.vendor],
     }  # fmt: skip
+
+
+def renamed(made: Json, kernel: str, name: str) -> Json:
+    """In place: the kernel has that name, and its points with it."""
+    for one in made["kernels"]:
+        if one["name"] == kernel:
+            one["name"] = name
+    for series in made["series"]:
+        if series["kernel"] == kernel:
+            series |= {"kernel": name, "id": f"{name}/{series['problem']}"}
+    return made
 
 
 def commit(night: int) -> str:

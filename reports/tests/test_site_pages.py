@@ -1,0 +1,230 @@
+"""What stands on the pages of the site, as bytes: links, numbers, names, sizes."""
+
+import base64
+import copy
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from reports.files import ReportError
+from reports.site.build import build_site
+from reports.site.newest import newest_night
+from reports.site.pages import Site, pages
+from reports.site.read_trends import read_trends
+from reports.tests import synthetic, synthetic_trends
+from reports.tests.html_reader import Page, read_page
+from reports.tests.synthetic import Json, write
+from reports.tests.synthetic_trends import HOSTILE
+from reports.verdict import read_verdict
+
+PROBLEM = "bf16/nn/4096x4096x4096"
+PROBLEM_PAGE = "problems/bf16-nn-4096x4096x4096.html"
+
+
+@pytest.fixture
+def made(site_trends: Json) -> Json:
+    """For a test to change."""
+    return copy.deepcopy(site_trends)
+
+
+def site_of(folder: Path, trends: Json) -> Site:
+    read = read_trends(write(folder / "trends.json", trends))
+    return Site(read, newest_night(read), None)
+
+
+@pytest.fixture(scope="module")
+def html(site: Path) -> dict[str, str]:
+    """Every page, by its path."""
+    return {str(path.relative_to(site)): path.read_text() for path in site.rglob("*.html")}
+
+
+@pytest.fixture(scope="module")
+def read(html: dict[str, str]) -> dict[str, Page]:
+    return {path: read_page(text) for path, text in html.items()}
+
+
+def test_there_is_a_page_for_each_kernel_and_problem(made: Json, html: dict[str, str]) -> None:
+    kernels = {series["kernel"] for series in made["series"]}
+    problems = {series["problem"] for series in made["series"]}
+    assert sum(path.startswith("kernels/") for path in html) == len(kernels)
+    assert sum(path.startswith("problems/") for path in html) == len(problems)
+
+
+def test_links_lead_to_pages_and_anchors_that_exist(read: dict[str, Page]) -> None:
+    ids = {
+        path: {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+        for path, page in read.items()
+    }
+    followed = 0
+    for path, page in read.items():
+        for link in (attributes["href"] for tag, attributes in page.tags if tag == "a"):
+            target, _, anchor = link.partition("#")
+            folder = PurePosixPath(path).parent if target else PurePosixPath(path)
+            end = str(folder / target).replace("problems/../", "").replace("kernels/../", "")
+            assert end in ids, (path, link)
+            assert not anchor or anchor in ids[end], (path, link)
+            followed += 1
+    assert followed > 500
+
+
+def test_an_id_occurs_once_a_page(read: dict[str, Page]) -> None:
+    for path, page in read.items():
+        ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+        assert len(ids) == len(set(ids)), path
+
+
+def test_pages_fetch_nothing(html: dict[str, str], read: dict[str, Page]) -> None:
+    for path, page in read.items():
+        fetching = {"img", "link", "iframe", "object", "source", "audio", "video", "image"}
+        assert not fetching & {tag for tag, _ in page.tags}, path
+        assert not re.search(r"@import|https?:", html[path]), path
+        assert set(re.findall(r"url\((.)", html[path])) <= {"#"}, path
+
+
+def test_only_our_script_may_run(html: dict[str, str]) -> None:
+    for path, text in html.items():
+        scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+        assert len(scripts) == 1, path
+        digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+        assert f"script-src 'sha256-{digest}'" in text, path
+
+
+def test_names_are_never_markup(html: dict[str, str], read: dict[str, Page]) -> None:
+    for path, text in html.items():
+        assert "<img" not in text, path
+        assert text.count("</script>") == 1 + text.count('<script type="application/json"'), path
+    assert HOSTILE in read["index.html"].text
+    assert HOSTILE in read[PROBLEM_PAGE].text
+    assert HOSTILE in read["ladder.html"].text, "and dollar signs are no formula"
+
+
+def test_charts_take_their_colours_from_the_page(html: dict[str, str]) -> None:
+    for path, text in html.items():
+        assert "#fe000" not in text, path
+    assert "stroke: var(--figure-own)" in html[PROBLEM_PAGE]
+
+
+def test_every_chart_says_what_it_is(read: dict[str, Page]) -> None:
+    charts = [a for page in read.values() for tag, a in page.tags if tag == "svg"]
+    assert len(charts) > 60
+    assert all(len(chart["aria-label"]) > 20 and chart["role"] == "img" for chart in charts)
+
+
+def test_the_overview_tells_what_moved(made: Json, read: dict[str, Page]) -> None:
+    overview = read["index.html"]
+    found = [(series, change) for series in made["series"] for change in series["changes"]]
+    assert found
+    for series, change in found:
+        rows = [row for row in overview.rows if series["id"] in row and len(row) == 8]
+        assert len(rows) == 1
+        assert rows[0][0] == f"{100 * change['change']:+.1f}%"
+        assert rows[0][4] == made["nights"][change["night"]]["finished"][:10]
+        assert rows[0][5] == "..".join(
+            dict.fromkeys([change["from_commit"][:7], change["to_commit"][:7]])
+        )
+
+
+def test_a_problem_s_page_has_the_numbers_of_its_series(made: Json, read: dict[str, Page]) -> None:
+    series = next(s for s in made["series"] if s["id"] == f"wgmma_tma/{PROBLEM}")
+    speed = series["control_us"][-1] / series["us"][-1]
+    rate = 2 * 4096**3 / series["us"][-1] / 1e6
+    assert f"Newest night: {speed:.3f} × control (" in read[PROBLEM_PAGE].text
+    assert f"· {rate:.0f} TFLOP/s" in read[PROBLEM_PAGE].text
+
+
+def test_a_new_epoch_is_announced(tmp_path: Path, made: Json) -> None:
+    assert "A new epoch begins" not in overview_of(tmp_path, made).text
+    made["epochs"].append({**made["epochs"][-1], "first_night": len(made["nights"]) - 1,
+                             "changed": {"power_limit_w": ["700", "500"]}})  # fmt: skip
+    made["nights"][-1]["epoch"] = len(made["epochs"]) - 1
+    assert "power_limit_w 700 → 500. What moved" in overview_of(tmp_path, made).text
+
+
+def overview_of(folder: Path, trends: Json) -> Page:
+    site = site_of(folder, trends)
+    overview = next(page for page in pages(site.trends) if page.path == "index.html")
+    return read_page(site.render(overview).decode())
+
+
+def test_a_point_that_fails_is_told_first(tmp_path: Path, made: Json) -> None:
+    made["series"][0]["outcomes"] = {str(len(made["nights"]) - 1): "incorrect"}
+    page = overview_of(tmp_path, made)
+    assert page.row("passed", "incorrect") == ["passed", "incorrect", made["series"][0]["id"]]
+    assert "21 passed, 1 incorrect" in page.text
+
+
+def test_a_history_of_one_night_is_a_site(tmp_path: Path) -> None:
+    one = synthetic_trends.trends(synthetic_trends.plan(nights=1, points=3))
+    site = site_of(tmp_path, one)
+    text = {page.kind: site.render(page).decode() for page in pages(site.trends)}
+    assert "This is the first night." in text["overview"]
+    assert "Newest night: " in text["problem"]
+
+
+def test_a_point_that_never_passed_has_a_page(tmp_path: Path, made: Json) -> None:
+    for name in ("log_ratio", "low", "high", "us", "control_us", "bound_share"):
+        made["series"][0][name] = [None] * len(made["nights"])
+    made["series"][0]["outcomes"] = {str(n): "incorrect" for n in range(len(made["nights"]))}
+    site = site_of(tmp_path, made)
+    page = next(page for page in pages(site.trends) if page.path == PROBLEM_PAGE)
+    assert "Newest night: incorrect" in site.render(page).decode()
+
+
+def test_the_verdict_of_the_night_stands_on_the_overview(tmp_path: Path, made: Json) -> None:
+    verdict = synthetic.verdict(synthetic.run(synthetic_trends.machine(), trials=1))
+    verdict["head"]["fingerprint"] = made["epochs"][-1]["fingerprint"]
+    read = read_trends(write(tmp_path / "trends.json", made))
+    judged = read_verdict(write(tmp_path / "verdict.json", verdict))
+    site = Site(read, newest_night(read), judged)
+    overview = next(page for page in pages(read) if page.path == "index.html")
+    assert "The gate found that this build is slower" in site.render(overview).decode()
+    verdict["head"]["fingerprint"] = {"gpu": "another"}
+    stranger = read_verdict(write(tmp_path / "verdict.json", verdict))
+    with pytest.raises(ReportError, match="verdict is about another machine or build"):
+        build_site(read, None, stranger, tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_year_of_twenty_kernels_fits_a_page(tmp_path: Path) -> None:
+    year = synthetic_trends.trends(synthetic_trends.plan(nights=365, points=400))
+    problems = [series["problem"] for series in year["series"]]
+    busiest = max(set(problems), key=problems.count)
+    year["series"] = [series for series in year["series"] if series["problem"] == busiest]
+    assert len(year["series"]) >= 19
+    site = site_of(tmp_path, year)
+    (page,) = (page for page in pages(site.trends) if page.subject == busiest)
+    assert len(site.render(page)) < 1_000_000
+
+
+def test_the_same_trends_give_the_same_bytes(
+    tmp_path: Path, made: Json, html: dict[str, str]
+) -> None:
+    site = site_of(tmp_path, made)
+    again = {page.path: page for page in pages(site.trends)}
+    for path in ("index.html", "ladder.html", "kernels/wgmma_tma.html", PROBLEM_PAGE):
+        assert site.render(again[path]).decode() == html[path]
+
+
+def test_the_command_builds_a_site(
+    tmp_path: Path, gemmwatch: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = synthetic_trends.trends(synthetic_trends.plan(nights=2, points=2))
+    trends = write(tmp_path / "trends.json", few)
+    assert gemmwatch("report", "--site", tmp_path / "site", "--trends", trends) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'site' / 'index.html'}\n"
+    assert (tmp_path / "site" / PROBLEM_PAGE).exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--site", "d"], ["--trends", "t"], ["run.json", "--site", "d", "--trends", "t"],
+     ["--site", "d", "--trends", "t", "--out", "o"], ["run.json", "--run", "run.json"]],
+)  # fmt: skip
+def test_a_report_is_of_a_run_or_of_all_nights(
+    words: list[str], gemmwatch: Callable[..., int]
+) -> None:
+    with pytest.raises(ReportError, match=r"give a RUN .* or --site DIR with --trends FILE"):
+        gemmwatch("report", *words)
