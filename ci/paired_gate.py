@@ -25,6 +25,7 @@ from ci.measure import RunOptions, measure
 from ci.pairs import Arm, Pairs, only
 from ci.plan import selected_points
 from ci.policy import Policy, policy_for
+from ci.power import explained
 from ci.records import Samples, load_samples
 from ci.retired import Retired
 from ci.revision import revision
@@ -142,7 +143,8 @@ class PairedGate:
         policy: Policy,
     ) -> tuple[Confirmation, list[PointVerdict]]:
         families = [suspect.id for suspect in chosen if suspect.is_family]
-        measured, canary = confirm(sides, families, twins, policy)
+        verdicts, canary = confirm(sides, families, twins, policy)
+        measured = [explained(verdict, sides, policy) for verdict in verdicts]
         disturbed = [doubt for side in sides for doubt in disturbances(side, policy)]
         confirmation = Confirmation(
             base=self.base,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -42,6 +42,7 @@ class PointSamples:
     log_ratio: Array  # ln(kernel / control)
     kernel_us: Array
     control_us: Array
+    sm_mhz: Array = field(default_factory=lambda: np.empty(0))  # empty where nobody told the clock
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,10 @@ def _outcomes(fields: Fields) -> dict[str, Outcome]:
 def _from_rows(rows: list[Fields]) -> PointSamples:
     rows.sort(key=lambda row: row.integer("repetition_index"))
     counters = ("log_ratio", "kernel_us", "control_us")
-    return _point_samples(rows[0], *([row.number(name) for row in rows] for name in counters))
+    samples = _point_samples(rows[0], *([row.number(name) for row in rows] for name in counters))
+    if not all("sm_mhz" in row for row in rows):
+        return samples
+    return replace(samples, sm_mhz=np.array([row.number("sm_mhz") for row in rows]))
 
 
 def _mean_seconds(rows: list[Fields]) -> float:

@@ -32,7 +32,7 @@ def row(point: str, rng: random.Random, loss: float = 0.0) -> dict[str, object]:
         "run_type": "iteration", "iterations": 8, "real_time": 100.0, "cpu_time": 1.0,
         "time_unit": "us", "log_ratio": log_ratio, "control_us": 100.0,
         "kernel_us": 100.0 * math.exp(log_ratio), "tflops": 1.0,
-        "point_s": 0.01,
+        "point_s": 0.01, "sm_mhz": 1500.0,
     }  # fmt: skip
 
 

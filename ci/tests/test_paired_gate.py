@@ -107,6 +107,7 @@ def test_a_loss_is_confirmed_on_fresh_pairs_and_nothing_else_is_measured(
     assert found[MIDDLE] == "regressed"
     assert {name for name, v in found.items() if v == "regressed"} <= {MIDDLE, "tiled/fp32"}
     assert of_point(verdict(), MIDDLE)["change"] == pytest.approx(0.2, abs=0.01)
+    assert "; the code: +" in of_point(verdict(), MIDDLE)["reason"]
     assert of_point(verdict(), SMALL)["verdict"] == "same"
     assert verdict()["confirmation"]["pairs"] == 8
 
