@@ -1,4 +1,10 @@
-"""Exports, by the documented form of each format, and by the real tool where it is installed."""
+"""Exports, by the documented form of each format, and by the real tool where it is installed.
+
+Real tools: Otava (apache-otava from PyPI, as `otava` on PATH) and Google Benchmark's compare.py
+(libbenchmark-tools of Debian). The other two want an account or a workflow, so their form is held
+to what they document: github-action-benchmark's README for customBiggerIsBetter, and
+bencher.dev/docs/reference/bencher-metric-format with its schema and lengths.
+"""
 
 import csv
 import json
