@@ -11,7 +11,7 @@ from scripts.tests.machine import Machine, write_script
 @pytest.fixture
 def script(bare: Machine, checkout: Callable[..., Path]) -> Path:
     root = checkout("lab", "lib.sh")
-    write_script(root / "scripts/setup", "exit 0")
+    write_script(root / "scripts/setup", bare.note("setup $*"))
     check = root / "build/cuda/correctness/gemmwatch-check"
     write_script(check, bare.note("check") + 'exit "${WRONG:-0}"')
     write_script(root / "scripts/gemmwatch", bare.note("gemmwatch $*") + 'exit "${CODE:-0}"')
@@ -28,11 +28,17 @@ def test_it_builds_checks_and_ends_as_the_command_does(
     done = bare.run(script, "gate", "--base", "main", CODE=str(code))
     assert done.returncode == code
     assert bare.calls() == [
+        "setup ",
         "cmake --preset cuda",
         "cmake --build --preset cuda",
         "check",
         "gemmwatch gate --base main",
     ]
+
+
+def test_a_night_also_needs_the_packages_of_the_history(bare: Machine, script: Path) -> None:
+    assert bare.run(script, "nightly").returncode == 0
+    assert bare.calls()[0] == "setup --with history"
 
 
 def test_a_wrong_result_is_never_measured(bare: Machine, script: Path) -> None:
