@@ -15,6 +15,7 @@ from typing import Any
 
 from ci.catalog import checked_id, require_schema
 from ci.files import Fields
+from ci.resources.ratchet import Finding
 from ci.verdicts import Answer, Comparison, PointVerdict, Verdict
 
 
@@ -48,6 +49,7 @@ class Announcement:
     counts: Mapping[Verdict, int]
     points: tuple[PointVerdict, ...]
     families: tuple[PointVerdict, ...]
+    resources: tuple[Finding, ...]  # device functions that are worse than a review allows
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -72,6 +74,7 @@ def read_announcement(document: Fields) -> Announcement:
         counts={verdict: summary.integer(verdict) for verdict in Verdict},
         points=tuple(_item(point) for point in document.objects("points")),
         families=tuple(_item(family) for family in document.objects("families")),
+        resources=tuple(_finding(finding) for finding in document.objects("resources")),
         doubts=tuple(document.strings("doubts")),
         notes=tuple(document.strings("notes")),
     )
@@ -91,6 +94,10 @@ def _paired_base(document: Fields) -> PairedBase | None:
         return None
     base = document.object("confirmation").object("base")
     return PairedBase(base.text("label"), tuple(base.strings("flags")))
+
+
+def _finding(finding: Fields) -> Finding:
+    return Finding(finding.text("function"), finding.text("loss"), finding.text("changes"))
 
 
 def _item(item: Fields) -> PointVerdict:

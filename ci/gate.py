@@ -21,6 +21,7 @@ from ci.paired_gate import PairedGate
 from ci.policy import policy_for
 from ci.records import Samples, load_run, load_samples
 from ci.retired import FILE, load_retired
+from ci.same_code import compare_code
 from ci.verdict_json import verdict_document
 from ci.verdict_text import verdict_markdown, verdict_text
 from ci.verdicts import Judgement, PointVerdict
@@ -89,16 +90,21 @@ def _measured(arguments: argparse.Namespace, out: Path) -> Judgement:
     path = find_bench(arguments.bench)
     base = _base_build(arguments, path)
     selection, device = arguments.selection or "smoke", arguments.device or "auto"
+    slow = arguments.slow or ""
+    code = compare_code(base.program, path, {slow.partition(":")[0]})
     return PairedGate(
         folder=out,
         base=base,
         base_program=BenchProgram(base.program, selection, device),
-        head_program=BenchProgram(path, selection, device, arguments.slow or ""),
-        filter=arguments.filter or "",
+        head_program=BenchProgram(path, selection, device, slow),
+        filter=code.filter(arguments.filter or ""),
         baseline=arguments.baseline,
         strict=arguments.strict,
         retired=load_retired(FILE),
         budget=Budget(60 * arguments.budget) if arguments.budget else Budget(),
+        resources=code.losses,
+        alike=code.alike,
+        notes=code.notes,
     ).judge()
 
 

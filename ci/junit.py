@@ -21,6 +21,9 @@ def junit(judgement: Judgement) -> str:
         if outcome is Outcome.refused:
             skipped = _named_case(suite, point)
             _child(skipped, "skipped", judgement.head.reasons.get(point, "refused"))
+    for finding in judgement.resources:
+        case = _named_case(suite, f"resources/{finding.function}")
+        _child(case, "failure", f"{finding.loss}: {finding.changes}")
     gate = _named_case(suite, "gate")
     if judgement.answer is Answer.untrusted:
         _child(gate, "error", "; ".join(judgement.doubts))

@@ -27,6 +27,7 @@ from ci.plan import selected_points
 from ci.policy import Policy, policy_for
 from ci.power import explained
 from ci.records import Samples, load_samples
+from ci.resources.ratchet import Finding
 from ci.retired import Retired
 from ci.revision import revision
 from ci.screen import same_orders
@@ -48,6 +49,10 @@ class PairedGate:
     strict: bool = False
     retired: Sequence[Retired] = ()
     budget: Budget = field(default_factory=Budget)
+    # What their object files say, and whether that is: one and the same code.
+    resources: Sequence[Finding] = ()
+    alike: bool = False
+    notes: Sequence[str] = ()
 
     def judge(self) -> Judgement:
         base = self.base_program.catalog().at_commit(self.base.commit)
@@ -68,7 +73,8 @@ class PairedGate:
             screening.base, screening.head, screening.policy, self.strict, confirmation,
             self.retired, canary, matched=screening.matched,
         )  # fmt: skip
-        return replace(judgement, notes=(*judgement.notes, *note, *_confirmed(confirmation)))
+        notes = (*judgement.notes, *self.notes, *note, *_confirmed(confirmation))
+        return replace(judgement, notes=notes, resources=tuple(self.resources))
 
     # ---- the screen --------------------------------------------------------------------------
 
@@ -150,7 +156,7 @@ class PairedGate:
             base=self.base,
             pairs=len(twins[0].head) if twins else sides[0].trials if sides else 0,
             same_code=not self.head_program.slow
-            and self.head_program.digest == self.base_program.digest,
+            and (self.alike or self.head_program.digest == self.base_program.digest),
             measured=tuple(measured),
             unmeasured=tuple(suspect.id for suspect in left_out),
             seconds=seconds,
@@ -196,7 +202,7 @@ def _confirmed(confirmation: Confirmation) -> list[str]:
     ]
     if confirmation.same_code:
         notes.append(
-            f"base and head are the same program: its pairs are A/A samples, "
+            f"base and head are the same code: its pairs are A/A samples, "
             f"{confirmation.alarms} alarms"
         )
     return notes

@@ -27,6 +27,7 @@ def verdict_document(judgement: Judgement, now: datetime) -> dict[str, Any]:
         "points": [_item(point) for point in judgement.points],
         "families": [_item(family) for family in judgement.families],
         "confirmation": _confirmation(judgement.confirmation),
+        "resources": [dataclasses.asdict(finding) for finding in judgement.resources],
         "canary": [_item(twin) for twin in judgement.canary or ()],
     }
 

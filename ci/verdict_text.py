@@ -23,6 +23,7 @@ def verdict_text(told: Announcement) -> str:
     lines += [f"  {name}: {_plain(_side(side))}" for name, side in _sides(told)]
     lines += [f"  cannot be trusted: {_plain(doubt)}" for doubt in told.doubts]
     lines += [f"  note: {_plain(note)}" for note in told.notes]
+    lines += [f"  worse device code: {_plain(finding)}" for finding in _resources(told)]
     shown, left = _worst(told)
     lines += [f"  {item.verdict}: {item.id}: {_plain(item.reason)}" for item in shown]
     if left:
@@ -51,6 +52,7 @@ def verdict_markdown(told: Announcement) -> str:
     if any(item.fails for item in shown):
         lines += [f"- since {code(_since(told))}"]
     lines += [f"- {name}: {code(_side(side))}" for name, side in _sides(told)]
+    lines += _listed("**worse device code:**", _resources(told))
     lines += _listed("**cannot be trusted:**", told.doubts)
     lines += _listed("note:", told.notes)
     if any(item.fails for item in shown):
@@ -68,6 +70,10 @@ def _counts(told: Announcement) -> str:
     if regressed := sum(family.fails for family in told.families):
         counts.append(f"families regressed: {regressed}")
     return f"{told.compared} points compared; {', '.join(counts) or 'no point was judged'}"
+
+
+def _resources(told: Announcement) -> list[str]:
+    return [f"{f.function}: {f.loss}: {f.changes}" for f in told.resources]
 
 
 def _sides(told: Announcement) -> Sequence[tuple[str, Side]]:

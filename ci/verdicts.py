@@ -12,6 +12,7 @@ from ci.base_build import BaseBuild
 from ci.errors import Exit
 from ci.policy import Policy
 from ci.records import Samples
+from ci.resources.ratchet import Finding
 
 
 class Verdict(StrEnum):
@@ -106,13 +107,15 @@ class Judgement:
     confirmation: Confirmation | None = None  # if the gate measured pairs
     # The identical and the slowed twin, if the gate measured anything itself.
     canary: tuple[PointVerdict, ...] | None = None
+    # Device functions that are worse than a review allows.
+    resources: tuple[Finding, ...] = ()
 
     @property
     def answer(self) -> Answer:
         """A wrong result outweighs a slow one, and a proven loss outweighs a doubt."""
         if any(point.verdict is Verdict.incorrect for point in self.points):
             return Answer.incorrect
-        if any(item.fails for item in (*self.points, *self.families)):
+        if self.resources or any(item.fails for item in (*self.points, *self.families)):
             return Answer.regression
         return Answer.untrusted if self.doubts else Answer.passed
 

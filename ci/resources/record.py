@@ -23,7 +23,9 @@ KIND = "gemmwatch-resources"
 _WAY_OUT = "make it again with `gemmwatch resources record`"
 # The compiler names its temporary files by its process, and constructors of globals after them.
 _TEMPORARY = re.compile(r"tmpxft_\w+?_\w+?_\d+_")
-_RUNGS = "/gemmwatch_rungs_"
+# Where CMake puts the objects of kernels, those of a library's included.
+_KERNELS = re.compile(r"/gemmwatch_(rungs|vendor)_\w+\.dir/")
+_SECTION = re.compile(r"\] (\.(?:ro)?data\S*) +PROGBITS +\w+ (\w+) (\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,9 @@ class Function:
 
 @dataclass(frozen=True)
 class Resources:
-    toolkit: str  # the version of nvcc
+    toolkit: str  # the version of nvcc; "" without device code
     functions: Mapping[str, Function]  # by key
-    host_code: Mapping[str, str]  # by kernel: equal for equal launch code
+    host_code: Mapping[str, str]  # by kernel: equal for equal code and data of the host
 
     @classmethod
     def of(
@@ -74,12 +76,11 @@ class Resources:
     def code_of(self, kernel: str) -> str | None:
         """Equal for two builds in which the kernel runs and is launched by the same machine code.
 
-        None: a kernel without device code here, of which nothing is known.
+        None: a kernel that was not built here. What a library does inside is not seen.
         """
         codes = sorted(f"{f.key} {f.code}" for f in self.functions.values() if f.kernel == kernel)
-        if not codes or kernel not in self.host_code:
-            return None
-        return _digest([*codes, self.host_code[kernel]])
+        host = self.host_code.get(kernel)
+        return None if host is None else _digest([*codes, host])
 
     def document(self) -> dict[str, Any]:
         return {
@@ -95,16 +96,19 @@ class Resources:
 
 
 def record(build: Path) -> Resources:
-    """The resources of the rungs that a build folder holds the objects of."""
+    """The resources of the kernels that a build folder holds the objects of."""
     objects = _objects(build)
     if not objects:
-        _unfit(build, "has no CUDA rung", "build the preset cuda where nvcc is")
-    read = Cuobjdump().functions
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # it waits for cuobjdump
-        listings = list(pool.map(lambda each: _functions(each[0], each[1], read), objects))
-    found = [function for listing in listings for function in listing]
+        _unfit(build, "no kernel of it is built", "build gemmwatch-bench there")
+    rungs = [each for each in objects if each[1].suffixes[-2] == ".cu"]
+    found: list[Function] = []
+    if rungs:
+        read = Cuobjdump().functions
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # it waits for cuobjdump
+            for functions in pool.map(lambda each: _functions(each[0], each[1], read), rungs):
+                found += functions
     return Resources.of(
-        toolkit=_toolkit(build),
+        toolkit=_toolkit(build) if rungs else "",
         functions=found,
         host_code={kernel: _host_code(path) for kernel, path in objects},
     )
@@ -132,19 +136,18 @@ def _function(fields: Fields) -> Function:
 
 
 def _objects(build: Path) -> list[tuple[str, Path]]:
-    """The kernel and the object of each CUDA rung; the file's name is the kernel's."""
+    """Each kernel with its object; the file's name is the kernel's."""
     commands = build / "compile_commands.json"
     if not commands.is_file():
         _unfit(build, f"there is no {commands.name} in it", "give a build folder")
     found = []
     for entry in _entries(commands):
-        source = Path(entry.text("file"))
         words = shlex.split(entry.text("command"))
         output = Path(entry.text("directory"), words[words.index("-o") + 1])
-        if source.suffix == ".cu" and _RUNGS in str(output):
+        if _KERNELS.search(str(output)):
             if not output.is_file():
                 _unfit(build, f"{output.name} is not built yet", "build it first")
-            found.append((source.stem, output))
+            found.append((Path(entry.text("file")).stem, output))
     return found
 
 
@@ -189,9 +192,15 @@ def _demangled(symbols: Sequence[str]) -> list[str]:
 
 
 def _host_code(path: Path) -> str:
-    """Of the instructions that launch: those of the host, with the names they refer to."""
+    """Of the host's instructions, with the names that they refer to, and of its data."""
     listing = _output(["objdump", "-dr", "--no-show-raw-insn", path.name], folder=path.parent)
-    return _digest([_TEMPORARY.sub("", listing)])
+    sections = _SECTION.findall(_output(["readelf", "-SW", str(path)]))
+    content = path.read_bytes()
+    data = [
+        f"{name} {content[int(offset, 16) :][: int(size, 16)].hex()}"
+        for name, offset, size in sections
+    ]
+    return _digest([_TEMPORARY.sub("", listing), *data])
 
 
 def _toolkit(build: Path) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,22 @@ def gemmwatch() -> Callable[..., int]:
     """Runs `gemmwatch resources`, and returns its exit code."""
     add_parsers = [ci.resources.command.add_parser]
     return lambda *words: run_command(["resources", *map(str, words)], add_parsers)
+
+
+def host_build(folder: Path, sources: Mapping[str, str]) -> Path:
+    """A build folder of host kernels, each of this C++."""
+    entries = []
+    for kernel, text in sources.items():
+        source = folder / f"{kernel}.cpp"
+        output = folder / "gemmwatch_rungs_cpu.dir" / f"{kernel}.cpp.o"
+        output.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(text)
+        command = ["g++", "-O2", "-c", str(source), "-o", str(output)]
+        subprocess.run(command, check=True)
+        entry = {"directory": str(folder), "file": str(source), "command": " ".join(command)}
+        entries.append(entry)
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+    return folder
 
 
 def function(name: str = "f", **changed: int | str) -> Function:

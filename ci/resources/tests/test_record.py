@@ -12,6 +12,7 @@ import pytest
 from ci.errors import BadInput
 from ci.resources.listing import Cuobjdump
 from ci.resources.record import Resources, load_resources, record
+from ci.resources.tests.conftest import host_build
 
 SOURCE = """
 template <class T>
@@ -130,8 +131,27 @@ def test_another_grid_is_other_host_code_and_the_same_device_code(
     assert other.code_of("toy") != toy.code_of("toy")
 
 
-def test_of_a_kernel_without_device_code_nothing_is_known(toy: Resources) -> None:
+def test_of_a_kernel_that_is_not_built_nothing_is_known(toy: Resources) -> None:
     assert toy.code_of("cublas") is None
+
+
+HOST_SOURCE = """
+int f(int x) { return x * 2; }
+double g(double x) { return x * 0.3; }
+const char* what() { return "a"; }
+"""
+
+
+def test_a_host_kernel_is_told_by_its_code_and_by_its_constants(tmp_path: Path) -> None:
+    def code(name: str, was: str = "", now: str = "") -> str | None:
+        source = HOST_SOURCE.replace(was, now) if was else HOST_SOURCE
+        found = record(host_build(tmp_path / name, {"rung": source}))
+        assert (found.toolkit, dict(found.functions)) == ("", {})
+        return found.code_of("rung")
+
+    assert code("one") == code("another")
+    others = [code("step", "* 2", "* 5"), code("factor", "0.3", "0.7"), code("text", '"a"', '"b"')]
+    assert len({code("again"), *others}) == 4
 
 
 def test_a_file_holds_what_was_recorded(toy: Resources, tmp_path: Path) -> None:
