@@ -126,7 +126,7 @@ void copy(void* to, Space to_space, const void* from, Space from_space, std::siz
 }
 
 std::uint64_t digest(const Buffer& buffer) {
-  std::vector<std::uint64_t> words((buffer.bytes() + 7) / 8);
+  std::vector<std::uint64_t> words(buffer.bytes() / 8 + 1);
   copy(words.data(), Space::host, buffer.data(), buffer.space(), buffer.bytes());
   std::uint64_t state = buffer.bytes();
   for (const std::uint64_t word : words) {
