@@ -1,5 +1,7 @@
 """The site as a reader meets it, in a real browser."""
 
+import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,6 +128,9 @@ def test_pointing_at_a_night_says_what_it_was(
     assert site_trends["nights"][night]["commit"][:7] in said
     speed = series["control_us"][night] / series["us"][night]
     assert f"{speed:.3f} × control" in said
+    low, high = (float(number) for number in re.findall(r"\((.*) to (.*)\)", said)[0])
+    assert low == pytest.approx(math.exp(-series["high"][night]), abs=0.001)
+    assert high == pytest.approx(math.exp(-series["low"][night]), abs=0.001)
     assert f"{series['sm_mhz'][night]:.0f} MHz" in said
     assert browser.one(f"[data-chart={KERNEL}] .cursor").is_displayed()
     browser.point(browser.one("h1"), 0.5)

@@ -173,6 +173,19 @@ def test_a_point_that_never_passed_has_a_page(tmp_path: Path, made: Json) -> Non
     assert "Newest night: incorrect" in site.render(page).decode()
 
 
+def test_a_night_without_any_time_is_told(tmp_path: Path, made: Json) -> None:
+    last = len(made["nights"]) - 1
+    for series in made["series"]:
+        for name in ("log_ratio", "low", "high", "us", "control_us", "bound_share"):
+            series[name][last] = None
+        series["outcomes"][str(last)] = "timed_out"
+    site = site_of(tmp_path, made)
+    text = {page.kind: site.render(page).decode() for page in pages(site.trends)}
+    assert "22 timed out" in text["overview"]
+    assert "no own kernel has a time" in text["overview"]
+    assert "The newest night recorded no errors." in text["accuracy"]
+
+
 def test_the_verdict_of_the_night_stands_on_the_overview(tmp_path: Path, made: Json) -> None:
     verdict = synthetic.verdict(synthetic.run(synthetic_trends.machine(), trials=1))
     verdict["head"]["fingerprint"] = made["epochs"][-1]["fingerprint"]
