@@ -8,6 +8,7 @@ import ci.evidence.command
 import ci.export
 import ci.gate
 import ci.history.command
+import ci.history.nightly_command
 import ci.listing
 import ci.resources.command
 import ci.run
@@ -28,6 +29,7 @@ COMMANDS = [
     ci.export,
     ci.comment,
     ci.history.command,
+    ci.history.nightly_command,
     ci.evidence.command,
     reports.commands,
 ]

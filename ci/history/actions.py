@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -15,13 +14,12 @@ from ci.errors import BadInput, Exit
 from ci.files import write_whole
 from ci.history import evaluation, trial_table
 from ci.history.database import open_database
-from ci.history.nights import load_nights
 from ci.history.recall import StoredRun, find_run, stored_runs, track_runs
 from ci.history.recorded import Naming, read_recorded
 from ci.history.remember import attach_resources, attach_verdict, remember
 from ci.history.retention import expendable
 from ci.history.tables import anchors, points, resources, results, runs, verdicts
-from ci.history.trends import trends_document
+from ci.history.trends import trends_json
 from ci.records import Outcome
 
 
@@ -153,11 +151,6 @@ def _exported(connection: Connection, arguments: argparse.Namespace) -> bytes:
     chosen = stored_runs(connection, arguments.machine, arguments.selection)
     write = {"csv": trial_table.as_csv, "parquet": trial_table.as_parquet}[arguments.format]
     return write(connection, chosen)
-
-
-def trends_json(connection: Connection, chosen: Sequence[StoredRun]) -> bytes:
-    document = trends_document(load_nights(connection, chosen))
-    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
 
 
 def evaluate(_arguments: argparse.Namespace) -> Exit:

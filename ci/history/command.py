@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from pathlib import Path
+from types import ModuleType
 
 from ci.command_line import SubParsers, positive_whole
 from ci.errors import BadInput, Exit
@@ -16,10 +17,7 @@ def add_parser(subparsers: SubParsers) -> None:
         help="remember runs, find what changed when",
         description="Keeps runs in a database: an SQLite file, or PostgreSQL by URL.",
     )
-    parser.add_argument(
-        "--db", metavar="FILE|URL",
-        help="default: $GEMMWATCH_HISTORY_DB, else .gemmwatch/history.sqlite of the repository",
-    )  # fmt: skip
+    add_database(parser)
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _add_add(actions)
     listing = actions.add_parser("list", help="the runs, oldest first")
@@ -38,6 +36,13 @@ def add_parser(subparsers: SubParsers) -> None:
         "evaluate", help="how well changes are found, on series with a known truth"
     )
     evaluate.set_defaults(execute=_execute, action="evaluate")
+
+
+def add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--db", metavar="FILE|URL",
+        help="default: $GEMMWATCH_HISTORY_DB, else .gemmwatch/history.sqlite of the repository",
+    )  # fmt: skip
 
 
 def _add_add(actions: SubParsers) -> None:
@@ -82,7 +87,7 @@ def _execute(arguments: argparse.Namespace) -> Exit:
     return code
 
 
-def needing_packages(module: str) -> object:
+def needing_packages(module: str) -> ModuleType:
     """A module of the history. Its packages are optional, so that the rest works without them."""
     try:
         return importlib.import_module(module)

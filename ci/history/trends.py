@@ -1,23 +1,31 @@
-"""trends.json: the nights of a track with their epochs and changes, as a site draws them. Pure."""
+"""trends.json: the nights of a track with their epochs and changes, as a site draws them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from math import expm1, isnan, log1p
 from typing import Any
 
 import numpy as np
+from sqlalchemy import Connection
 
 from ci.catalog import kernel_of
 from ci.estimate import Array
 from ci.history.change_points import Change, find_changes
 from ci.history.epochs import Epoch, find_epochs
-from ci.history.nights import Nights, Series
+from ci.history.nights import Nights, Series, load_nights
 from ci.history.recall import StoredRun
 from ci.policy import policy_for
 
 SCHEMA = 1
 _RESOURCES = ("registers", "shared_bytes", "spill_bytes", "code_bytes")
+
+
+def trends_json(connection: Connection, runs: Sequence[StoredRun]) -> bytes:
+    """The file: the nights of one track, compact."""
+    document = trends_document(load_nights(connection, runs))
+    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
 
 
 def trends_document(nights: Nights) -> dict[str, Any]:

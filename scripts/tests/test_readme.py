@@ -40,6 +40,10 @@ ELSEWHERE = {
     "scripts/gemmwatch resources record": "ci/resources/tests; it wants a CUDA build",
     "scripts/gemmwatch resources check": "likewise",
     "scripts/gemmwatch resources approve": "likewise; it changes what is approved",
+    "scripts/gemmwatch history show RUN": "ci/history/tests/test_store.py; an id is no constant",
+    "scripts/gemmwatch history anchor RUN": "likewise",
+    "scripts/gemmwatch history evaluate": "ci/history/tests/test_evaluation.py, with less effort",
+    "scripts/gemmwatch nightly": "ci/history/tests/test_nightly.py; it takes minutes",
     "scripts/gemmwatch evidence record RUN.json... --name NAME --source TEXT": "likewise",
 }
 
