@@ -23,7 +23,7 @@ from reports.reading import OUTCOMES
 from reports.roofline import NEAR, intensity, placement, roof
 from reports.roofline_chart import roofline_figure
 from reports.scoreboard import scores
-from reports.site import accuracy, moves, resources, trend_chart
+from reports.site import accuracy, hover, moves, resources, trend_chart
 from reports.site.inline_svg import DARK_VARIABLES, LIGHT_VARIABLES, PAGE, inline_svg
 from reports.site.names import slug
 from reports.site.trends import Series, Trends
@@ -244,8 +244,8 @@ class Site:
             "problem": next(one for one in self.trends.problems if one.id == problem_id),
             "cards": [self._card(series) for series in own],
             "hover": {
-                "nights": trend_chart.hover_nights(self.trends, self.rate),
-                "charts": {slug(one.kernel.name): trend_chart.hover(one, self.rate) for one in own},
+                "nights": hover.hover_nights(self.trends, self.rate),
+                "charts": {slug(one.kernel.name): hover.hover(one, self.rate) for one in own},
             },
         }
 

@@ -4,7 +4,6 @@ Levels are drawn between change points, so that a step is seen before the noise 
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from markupsafe import Markup
@@ -14,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from reports.site.inline_svg import PAGE, inline_svg
-from reports.site.trends import Change, Column, Series, Trends
+from reports.site.levels import Turn, levels, turns
+from reports.site.trends import Column, Series, Trends
 from reports.style import SMALL, TEXT, text_width
 from reports.units import RateUnit, percent
 
@@ -33,15 +33,6 @@ FRAME = (LEFT / WIDTH, 1 - RIGHT / WIDTH)  # where the axis of time begins and e
 class TrendCharts:
     speed: Markup
     rate: Markup
-
-
-@dataclass(frozen=True)
-class Level:
-    """Nights between two change points or epochs, and their median speed."""
-
-    first: int
-    last: int
-    speed: float
 
 
 def trend_charts(trends: Trends, series: Series, rate: RateUnit, name: str) -> TrendCharts:
@@ -78,40 +69,6 @@ def time_limits(trends: Trends) -> tuple[float, float]:
     first, last = trends.days[[0, -1]].tolist()
     margin = max(0.015 * (last - first), 0.5)
     return first - margin, last + margin
-
-
-def levels(trends: Trends, series: Series) -> list[Level]:
-    starts = {0, len(trends.nights)}
-    starts |= {epoch.first_night for epoch in trends.epochs}
-    starts |= {change.night for change in series.changes}
-    found = []
-    for first, end in pairwise(sorted(starts)):
-        known = np.flatnonzero(np.isfinite(series.speed[first:end])) + first
-        if known.size:
-            found.append(Level(known[0], known[-1], float(np.median(series.speed[known]))))
-    return found
-
-
-@dataclass(frozen=True)
-class Turn:
-    """A change point and the speed that it led to."""
-
-    change: Change
-    speed: float
-
-    @property
-    def slower(self) -> bool:
-        return self.change.change > 0
-
-
-def turns(trends: Trends, series: Series) -> list[Turn]:
-    """The change points after which the point passed at least once."""
-    found = []
-    for change in series.changes:
-        after = [level.speed for level in levels(trends, series) if level.first >= change.night]
-        if after:
-            found.append(Turn(change, after[0]))
-    return found
 
 
 def _speed_figure(trends: Trends, series: Series) -> Figure:
@@ -257,35 +214,3 @@ def _failures(axes: Axes, days: Column, series: Series) -> None:
             days[nights], [0.05] * len(nights), "x", color=PAGE.alarm, markersize=4.5,
             markeredgewidth=1.2, transform=axes.get_xaxis_transform(),
         )  # fmt: skip
-
-
-def hover(series: Series, rate: RateUnit) -> dict[str, object]:
-    """The values that the page's script shows at the pointer. The interval is given as what lies
-    below and above, in hundredths of a percent: there is one a night, and a page has many."""
-    return {
-        "speed": _rounded(series.speed, ".4g"),
-        "below": _rounded(1e4 * (1 - series.speed_low / series.speed), ".0f"),
-        "above": _rounded(1e4 * (series.speed_high / series.speed - 1), ".0f"),
-        "rate": _rounded(series.tflops * rate.per_tflops, ".4g"),
-        "mhz": _rounded(series.sm_mhz, ".0f"),
-        "outcomes": series.outcomes,
-    }
-
-
-def _rounded(column: Column, form: str) -> list[float | int | None]:
-    """Whole numbers as such, which is shorter."""
-    rounded = [float(f"{value:{form}}") if np.isfinite(value) else None for value in column]
-    return [int(v) if v is not None and v.is_integer() else v for v in rounded]
-
-
-def hover_nights(trends: Trends, rate: RateUnit) -> dict[str, object]:
-    """What the script needs to know of the nights: where on the axis, and their names."""
-    first, last = time_limits(trends)
-    places = (trends.days - first) / (last - first)
-    return {
-        "frame": [round(edge, 4) for edge in FRAME],
-        "at": [round(place, 5) for place in places.tolist()],
-        "unit": rate.name,
-        "dates": [night.date for night in trends.nights],
-        "commits": [night.short_commit for night in trends.nights],
-    }

@@ -12,10 +12,10 @@ from reports.files import ReportError
 from reports.reading import read_measured
 from reports.site import moves
 from reports.site.accuracy import accuracies, by_kernel
+from reports.site.levels import levels, turns
 from reports.site.newest import check_is_newest, newest_night
 from reports.site.read_trends import read_trends
 from reports.site.resources import Function, functions
-from reports.site.trend_chart import levels, turns
 from reports.site.trends import Trends
 from reports.tests import synthetic, synthetic_trends
 from reports.tests.synthetic import Json, write
