@@ -3,14 +3,17 @@
 import base64
 import copy
 import hashlib
+import os
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from reports.files import ReportError
-from reports.site.build import build_site
+from reports.site import build
+from reports.site.folder import replaced
 from reports.site.newest import newest_night
 from reports.site.pages import Site, pages
 from reports.site.read_trends import read_trends
@@ -98,7 +101,8 @@ def test_names_are_never_markup(html: dict[str, str], read: dict[str, Page]) -> 
         assert text.count("</script>") == 1 + text.count('<script type="application/json"'), path
     assert HOSTILE in read["index.html"].text
     assert HOSTILE in read[PROBLEM_PAGE].text
-    assert HOSTILE in read["ladder.html"].text, "and dollar signs are no formula"
+    drawn = [unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", html["ladder.html"])]
+    assert HOSTILE in drawn, "dollar signs are no formula"
 
 
 def test_charts_take_their_colours_from_the_page(html: dict[str, str]) -> None:
@@ -197,7 +201,7 @@ def test_the_verdict_of_the_night_stands_on_the_overview(tmp_path: Path, made: J
     verdict["head"]["fingerprint"] = {"gpu": "another"}
     stranger = read_verdict(write(tmp_path / "verdict.json", verdict))
     with pytest.raises(ReportError, match="verdict is about another machine or build"):
-        build_site(read, None, stranger, tmp_path / "site")
+        build.build_site(read, None, stranger, tmp_path / "site")
     assert not (tmp_path / "site").exists()
 
 
@@ -229,6 +233,22 @@ def test_the_command_builds_a_site(
     assert gemmwatch("report", "--site", tmp_path / "site", "--trends", trends) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'site' / 'index.html'}\n"
     assert (tmp_path / "site" / PROBLEM_PAGE).exists()
+
+
+def die(*_: object) -> None:
+    os._exit(9)  # as the kernel's killer of large processes would have it
+
+
+def test_a_drawing_process_that_dies_loses_no_site(
+    tmp_path: Path, site_trends: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trends = read_trends(write(tmp_path / "trends.json", site_trends))
+    with replaced(tmp_path / "site") as new:
+        (new / "index.html").write_text("the old site")
+    monkeypatch.setattr(build, "_write", die)
+    with pytest.raises(ReportError, match="a drawing process ended early"):
+        build.build_site(trends, None, None, tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").read_text() == "the old site"
 
 
 @pytest.mark.parametrize(
