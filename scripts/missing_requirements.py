@@ -32,7 +32,8 @@ def requirements(extras: list[str]) -> list[str]:
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
     project = tomllib.loads(text)["project"]
     optional = project["optional-dependencies"]
-    return project["dependencies"] + [each for extra in extras for each in optional[extra]]
+    needed: list[str] = project["dependencies"]
+    return needed + [each for extra in extras for each in optional[extra]]
 
 
 if __name__ == "__main__":
