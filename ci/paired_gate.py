@@ -25,7 +25,7 @@ from ci.measure import RunOptions, measure
 from ci.pairs import Arm, Pairs, only
 from ci.plan import selected_points
 from ci.policy import Policy, policy_for
-from ci.power import explained
+from ci.power import POWER, explained
 from ci.records import Samples, load_samples
 from ci.resources.ratchet import Finding
 from ci.retired import Retired
@@ -200,6 +200,7 @@ def _confirmed(confirmation: Confirmation) -> list[str]:
         f"{len(confirmation.measured)} suspects, {len(confirmation.unmeasured)} left out for want "
         f"of time; {confirmation.seconds:.0f} s with the twins"
     ]
+    notes += [f"{v.id}: {v.reason}" for v in confirmation.measured if POWER in v.reason]
     if confirmation.same_code:
         notes.append(
             f"base and head are the same code: its pairs are A/A samples, "

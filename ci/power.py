@@ -12,6 +12,8 @@ from ci.policy import Policy
 from ci.records import Samples
 from ci.verdicts import PointVerdict, Verdict
 
+POWER = "a power regression"
+
 
 def explained(item: PointVerdict, sides: Sequence[Samples], policy: Policy) -> PointVerdict:
     """A proven loss with its clock cycles beside it, where both sides recorded the clock.
@@ -28,9 +30,9 @@ def explained(item: PointVerdict, sides: Sequence[Samples], policy: Policy) -> P
         return item
     clock = log(float(np.median(head.sm_mhz) / np.median(base.sm_mhz)))
     cycles = log(float(np.median(head.kernel_us) / np.median(base.kernel_us))) + clock
-    power = clock <= -log1p(policy.tau) and cycles < log1p(policy.tau)
-    called = "a power regression" if power else "the code"
-    words = f"{called}: {_percent(cycles)} clock cycles at {_percent(clock)} clock"
+    lowered = clock <= -log1p(policy.tau) and cycles < log1p(policy.tau)
+    cause = POWER if lowered else "the code"
+    words = f"{cause}: {_percent(cycles)} clock cycles at {_percent(clock)} clock"
     return replace(item, reason=f"{item.reason}; {words}")
 
 

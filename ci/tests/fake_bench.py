@@ -79,7 +79,8 @@ def measure(point: str, behaviour: dict[str, object], rng: random.Random) -> dic
         case "nan":
             return row(point, rng) | {"kernel_us": math.nan}
         case "lose":
-            return row(point, rng, float(str(behaviour["loss"])) + injected(point))
+            slower = row(point, rng, float(str(behaviour["loss"])) + injected(point))
+            return slower | {"sm_mhz": behaviour.get("mhz", slower["sm_mhz"])}
         case "depend on the order":
             return row(point, rng, int(flag("seed")) % 3 / 10)
         case "ignore --slow":

@@ -13,6 +13,7 @@ import pytest
 import ci.policy
 from ci.errors import Exit
 from ci.pairs import orders
+from ci.power import POWER
 from ci.tests.conftest import FakeBench
 
 Command = Callable[..., int]
@@ -110,6 +111,16 @@ def test_a_loss_is_confirmed_on_fresh_pairs_and_nothing_else_is_measured(
     assert "; the code: +" in of_point(verdict(), MIDDLE)["reason"]
     assert of_point(verdict(), SMALL)["verdict"] == "same"
     assert verdict()["confirmation"]["pairs"] == 8
+
+
+def test_a_loss_of_clock_alone_is_called_a_power_regression(
+    gate: Command, baseline: Path, bench: FakeBench, verdict: Callable[[], dict[str, Any]]
+) -> None:
+    lose(bench, MIDDLE, 0.2)
+    bench.behaviour[MIDDLE]["mhz"] = 1500 / 1.2
+    bench.write()
+    assert gate("--baseline", baseline) == Exit.regression
+    assert any(f"{MIDDLE}: " in note and POWER in note for note in verdict()["notes"])
 
 
 def test_what_the_order_of_a_trial_does_to_a_point_is_no_reason_to_suspect_it(
