@@ -15,7 +15,7 @@ from reports.files import ReportError
 from reports.site import build
 from reports.site.folder import replaced
 from reports.site.newest import newest_night
-from reports.site.pages import Site, pages
+from reports.site.pages import MENU, Site, pages
 from reports.site.read_trends import read_trends
 from reports.tests import synthetic, synthetic_trends
 from reports.tests.html_reader import Page, read_page
@@ -184,7 +184,7 @@ def test_a_night_without_any_time_is_told(tmp_path: Path, made: Json) -> None:
             series[name][last] = None
         series["outcomes"][str(last)] = "timed_out"
     site = site_of(tmp_path, made)
-    text = {page.kind: site.render(page).decode() for page in pages(site.trends)}
+    text = {page.kind: site.render(page).decode() for page in MENU}
     assert "22 timed out" in text["overview"]
     assert "no own kernel has a time" in text["overview"]
     assert "The newest night recorded no errors." in text["accuracy"]
