@@ -214,9 +214,13 @@ const std::vector<Kernel>& kernels();
 /// Throws std::invalid_argument that lists the known names if there is none of this name.
 const Kernel& find_kernel(std::string_view name);
 
+/// The workspace has room for the panels of so many threads.
+inline constexpr int most_host_threads = 32;
+
 /// How many threads a host kernel may use, the control as well as a rung, so that neither wins by
-/// more: what OpenBLAS chose when the process started. That is OPENBLAS_NUM_THREADS or
-/// OMP_NUM_THREADS if one is set, and never more than the processors that the process may run on.
+/// more: what OpenBLAS chose when the process started, up to most_host_threads. OpenBLAS chooses
+/// OPENBLAS_NUM_THREADS or OMP_NUM_THREADS if one is set, and never more than the processors that
+/// the process may run on.
 int host_threads();
 
 /// The vendor kernel that is measured beside every kernel of the space. Throws std::logic_error if

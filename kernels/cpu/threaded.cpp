@@ -62,7 +62,7 @@ struct Tile {
 constexpr std::size_t bytes_a_thread =
     sizeof(float) *
     (block_rows * block_depth + block_columns * block_depth + block_rows * block_columns);
-constexpr std::int64_t most_threads = workspace_bytes / bytes_a_thread;
+static_assert(most_host_threads * bytes_a_thread <= workspace_bytes);
 
 std::int64_t quotient_up(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;
@@ -73,9 +73,8 @@ template <typename T>
 std::int64_t useful_threads(const Product<T>& product) {
   const double flops = 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) *
                        static_cast<double>(product.k);
-  const auto available = std::min<std::int64_t>(host_threads(), most_threads);
   return static_cast<std::int64_t>(
-      std::clamp(flops / least_flops, 1.0, static_cast<double>(available)));
+      std::clamp(flops / least_flops, 1.0, static_cast<double>(host_threads())));
 }
 
 /// The grid whose busiest thread has the fewest patches.

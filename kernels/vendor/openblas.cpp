@@ -109,7 +109,7 @@ const Register registered{{.name = "openblas",
 }  // namespace
 
 int host_threads() {
-  static const int at_start = openblas_get_num_threads();
+  static const int at_start = std::min(openblas_get_num_threads(), most_host_threads);
   return at_start;
 }
 
