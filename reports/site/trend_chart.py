@@ -4,13 +4,15 @@ Levels are drawn between change points, so that a step is seen before the noise 
 """
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, num2date
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, ScalarFormatter
+from matplotlib.ticker import MaxNLocator
 
 from reports.site.inline_svg import PAGE, inline_svg
 from reports.site.levels import Turn, levels, turns
@@ -85,6 +87,7 @@ def _speed_figure(trends: Trends, series: Series) -> Figure:
         _triangle(axes, days, turn, size=6)
         _words(axes, days, turn)
     _failures(axes, days, series)
+    _scale(axes)
     return figure
 
 
@@ -103,6 +106,7 @@ def _rate_figure(trends: Trends, series: Series, rate: RateUnit) -> Figure:
         _line(axes, days, series.control_tflops * rate.per_tflops, PAGE.vendor, width=0.8)
         _head(axes, 1.0, "control", PAGE.vendor, side="right")
     _line(axes, days, series.tflops * rate.per_tflops, PAGE.own)
+    _scale(axes)
     return figure
 
 
@@ -114,31 +118,55 @@ def _shows_control(series: Series) -> bool:
 
 
 def _frame(trends: Trends, title: str) -> tuple[Figure, Axes, Column]:
-    """Axes with time, epochs and a title, without data."""
+    """Axes with epochs and a title; _scale() adds the grid when the data are in."""
     figure = Figure(figsize=(WIDTH, HEIGHT))
     axes = figure.add_axes(
         (FRAME[0], BELOW / HEIGHT, FRAME[1] - FRAME[0], 1 - (ABOVE + BELOW) / HEIGHT)
     )
     days = trends.days
     axes.set_xlim(*time_limits(trends))
-    locator = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    formatter = ConciseDateFormatter(locator, show_offset=False)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_formatter(formatter)
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    numbers = ScalarFormatter(useOffset=False)
-    numbers.set_scientific(False)
-    axes.yaxis.set_major_formatter(numbers)
-    axes.tick_params(colors=PAGE.muted, labelsize=SMALL, length=0)
-    axes.grid(color=PAGE.grid, linewidth=0.5)
-    axes.set_axisbelow(True)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color(PAGE.grid)
+    axes.set_axis_off()
     _head(axes, 0.0, title, PAGE.ink, side="left")
     _epoch_lines(axes, trends, days)
     _epoch_names(axes, trends, days)
     return figure, axes, days
+
+
+def _scale(axes: Axes) -> None:
+    """Grid and numbers, as plain lines and words: ticks take half the time of so small a figure."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    axes.set(xlim=(left, right), ylim=(low, high))
+    steps = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    values = [value for value in steps if low <= value <= high]
+    dates = time_ticks(left, right)
+    look: dict[str, Any] = {"color": PAGE.grid, "linewidth": 0.5, "zorder": 0.5}
+    axes.hlines([low, *values], left, right, **look)
+    axes.vlines([day for day, _ in dates], low, high, **look)
+    words: dict[str, Any] = {"color": PAGE.muted, "fontsize": SMALL}
+    for value, number in zip(values, _numbers(values), strict=True):
+        axes.text(-0.015, value, number, transform=axes.get_yaxis_transform(),
+                  ha="right", va="center", **words)  # fmt: skip
+    for day, date in dates:
+        axes.text(day, -0.04, date, transform=axes.get_xaxis_transform(),
+                  ha="center", va="top", **words)  # fmt: skip
+
+
+def _numbers(values: list[float]) -> list[str]:
+    """All with the decimals that the longest needs."""
+    decimals = max(
+        (len(f"{value:.9f}".rstrip("0").partition(".")[2]) for value in values), default=0
+    )
+    return [f"{value:.{decimals}f}" for value in values]
+
+
+@cache
+def time_ticks(left: float, right: float) -> list[tuple[float, str]]:
+    """Days and how they are called; the same for all charts of a site."""
+    locator: Any = AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+    formatter: Any = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+    first, last = num2date([left, right])  # type: ignore[no-untyped-call]
+    ticks = [day for day in locator.tick_values(first, last) if left <= day <= right]
+    return list(zip(ticks, formatter.format_ticks(ticks), strict=True))
 
 
 def _head(axes: Axes, x: float, words: str, colour: str, side: str) -> None:
