@@ -8,7 +8,7 @@ anchor to now that amounts to the floor.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import ndimage, stats
 
 from ci.estimate import Array, Estimate, compare
-from ci.history.scan import strongest_split
+from ci.history.scan import settle, strongest_split
 from ci.policy import CHANGE_ALPHA, CHANGE_NIGHTS, CREEP_NIGHTS, INTERVAL_ALPHA
 
 _SPIKES = 2 * CHANGE_NIGHTS - 1  # a running median this wide removes spikes and keeps edges
@@ -52,7 +52,7 @@ def find_changes(series: Array, floor: float, anchor: int = 0) -> list[Change]:
     """The steps, oldest first, then the creep since the anchor's element, if there is any."""
     if series.size < 2 * CHANGE_NIGHTS:
         return []
-    splits = _significant(series, 0)
+    splits = _settled(series, _significant(series, 0))
     abrupt = [flight for flight in _flights(series, splits) if not _is_drift(series, flight)]
     steps = _large_enough(series, [at for flight in abrupt for at in flight.steps], floor)
     changes = [_change(Kind.step, at - 1, at, effect, splits[at]) for at, effect in steps.items()]
@@ -67,6 +67,15 @@ def _significant(series: Array, offset: int) -> dict[int, float]:
     left = _significant(series[: split.at], offset)
     right = _significant(series[split.at :], offset + split.at)
     return left | {offset + split.at: split.p} | right
+
+
+def _settled(series: Array, splits: Mapping[int, float]) -> dict[int, float]:
+    """The splits where they lie between their neighbours: each was found in a short interval."""
+    ends = [0, *splits, series.size]
+    for index in range(1, len(ends) - 1):
+        first, at, end = ends[index - 1 : index + 2]
+        ends[index] = first + settle(series[first:end], at - first)
+    return dict(zip(ends[1:-1], splits.values(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,17 @@ def test_several_steps_are_told_apart() -> None:
     assert [change.at for change in find_changes(series, FLOOR)] == [60, 140]
 
 
+def test_steps_in_one_direction_do_not_displace_each_other() -> None:
+    for seed in range(20):
+        series = noise(365, seed)
+        series[230:] += 0.05
+        series[270:] += 0.05
+        spikes = np.random.default_rng(seed).choice(365, 5, replace=False)
+        series[spikes] += 0.1
+        placed = [change.at for change in find_changes(series, FLOOR)]
+        assert placed == pytest.approx([230, 270], abs=1)
+
+
 def test_a_loss_that_was_soon_mended_is_seen() -> None:
     series = noise(365)
     series[200:212] += 0.03
