@@ -19,7 +19,13 @@ from ci.history.recall import StoredRun
 from ci.policy import policy_for
 
 SCHEMA = 1
-_RESOURCES = ("registers", "shared_bytes", "spill_bytes", "code_bytes")
+# What is drawn of a device function, as the sum of which fields of its document.
+_RESOURCES = {
+    "registers": ("registers",),
+    "shared_bytes": ("shared_bytes",),
+    "spills": ("local_loads", "local_stores"),
+    "code_bytes": ("code_bytes",),
+}
 
 
 def trends_json(connection: Connection, runs: Sequence[StoredRun]) -> bytes:
@@ -121,10 +127,16 @@ def _resources(rows: Mapping[int, Mapping[str, Any]], nights: int) -> dict[str, 
         "arch": newest["arch"],
         "kernel": newest.get("kernel", ""),
         **{
-            key: [rows[night].get(key) if night in rows else None for night in range(nights)]
-            for key in _RESOURCES
+            name: [_sum(rows.get(night), fields) for night in range(nights)]
+            for name, fields in _RESOURCES.items()
         },
     }
+
+
+def _sum(row: Mapping[str, Any] | None, fields: Sequence[str]) -> int | None:
+    """None on a night without the function, or without one of the fields."""
+    values = [(row or {}).get(field) for field in fields]
+    return sum(value for value in values if value is not None) if None not in values else None
 
 
 def _numbers(values: Array) -> list[float | None]:

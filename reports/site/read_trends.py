@@ -15,7 +15,7 @@ from reports.site.trends import Change, Column, Epoch, Night, Resource, Series, 
 KIND = "gemmwatch-trends"
 ANSWERS = ("pass", "regression", "incorrect", "untrusted", "")
 CHANGE_KINDS = ("step", "creep")
-RESOURCES = ("registers", "shared_bytes", "spill_bytes", "code_bytes")
+RESOURCES = ("registers", "shared_bytes", "spills", "code_bytes")
 COLUMNS = (
     "log_ratio", "low", "high", "us", "control_us", "sm_mhz", "power_w", "bound_share",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from reports.site.trends import Resource, Trends
 NAMES = {
     "registers": "registers a thread",
     "shared_bytes": "shared memory, bytes",
-    "spill_bytes": "spills, bytes",
+    "spills": "accesses to local memory",
     "code_bytes": "code, bytes",
 }
 WIDTH, HEIGHT = 1.7, 0.36  # inches

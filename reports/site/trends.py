@@ -123,7 +123,7 @@ class Resource:
     function: str
     arch: str
     kernel: str
-    columns: Mapping[str, Column]  # registers, shared_bytes, spill_bytes, code_bytes
+    columns: Mapping[str, Column]  # registers, shared_bytes, spills, code_bytes
 
 
 @dataclass(frozen=True, eq=False)

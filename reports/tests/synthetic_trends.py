@@ -162,7 +162,7 @@ def _resource(of: Plan, rung: Rung) -> Json:
     registers = 96 + np.where(moved & (nights >= of.nights // 2), 8, 0)
     return {"function": f"gemm::{rung.name}<float, 128>", "arch": "sm_90a", "kernel": rung.name,
             "registers": registers.tolist(), "shared_bytes": [49152] * of.nights,
-            "spill_bytes": [0] * of.nights, "code_bytes": (registers * 75).tolist()}  # fmt: skip
+            "spills": [0] * of.nights, "code_bytes": (registers * 75).tolist()}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -209,13 +209,13 @@ def test_accuracy_is_compared_on_the_same_problem(tmp_path: Path, changed: Json)
 def test_steps_of_resources_skip_nights_without_any(tmp_path: Path, changed: Json) -> None:
     changed["resources"] = [{
         **changed["resources"][0], "registers": [96] * 20 + [None] * 10 + [128] * 30,
-        "spill_bytes": [0] * 59 + [16], "code_bytes": [None] * 60, "shared_bytes": [None] * 60,
+        "spills": [0] * 59 + [16], "code_bytes": [None] * 60, "shared_bytes": [None] * 60,
     }]  # fmt: skip
     (function,) = functions(read(tmp_path, changed))
     assert isinstance(function, Function)
     assert [(s.night, s.name, s.before, s.after) for s in function.steps] == [
-        (59, "spill_bytes", 0, 16),
+        (59, "spills", 0, 16),
         (30, "registers", 96, 128),
     ]
-    assert function.newest == {"registers": 128, "spill_bytes": 16, "code_bytes": None,
+    assert function.newest == {"registers": 128, "spills": 16, "code_bytes": None,
                                "shared_bytes": None}  # fmt: skip

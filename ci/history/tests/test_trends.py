@@ -119,12 +119,13 @@ def test_resources_are_a_function_each(filed: History, run_file: RunFiles, tmp_p
     for registers in (40, 48):
         row = {"function": "f<float>", "arch": "sm_80", "kernel": "tiled", "registers": registers}
         path = tmp_path / "resources.json"
-        path.write_text(json.dumps({"schema": 1, "functions": [row | {"code_bytes": 512}]}))
+        row |= {"code_bytes": 512, "local_loads": 3, "local_stores": registers - 40}
+        path.write_text(json.dumps({"schema": 1, "functions": [row]}))
         filed("add", run_file(), "--resources", path)
     assert filed.trends()["resources"] == [
         {
             "function": "f<float>", "arch": "sm_80", "kernel": "tiled",
             "registers": [None, 40, 48], "code_bytes": [None, 512, 512],
-            "shared_bytes": [None] * 3, "spill_bytes": [None] * 3,
+            "shared_bytes": [None] * 3, "spills": [None, 3, 11],
         }
     ]  # fmt: skip
