@@ -11,7 +11,7 @@ from pathlib import Path
 from ci.errors import BadInput, NoAnswer
 from ci.resources.command import APPROVED, compare_with_approved
 from ci.resources.ratchet import Finding
-from ci.resources.record import Resources, record
+from ci.resources.record import Resources, resources_of
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,10 @@ def compare_code(
 
 
 def _resources(program: Path, notes: list[str]) -> Resources | None:
-    build = program.resolve().parents[1]
-    if not (build / "compile_commands.json").is_file():
-        return None
     try:
-        return record(build)
+        return resources_of(program)
     except BadInput as error:
-        notes.append(f"the code of {build} was not compared: {error}")
+        notes.append(f"the code of {program} was not compared: {error}")
         return None
 
 

@@ -114,6 +114,12 @@ def record(build: Path) -> Resources:
     )
 
 
+def resources_of(program: Path) -> Resources | None:
+    """Of the build folder that a bench program lies in; None for one that was copied elsewhere."""
+    build = program.resolve().parents[1]
+    return record(build) if (build / "compile_commands.json").is_file() else None
+
+
 def load_resources(path: Path) -> Resources:
     """Raises BadInput if the file is not what `record` writes."""
     fields = read_json(path, _WAY_OUT)

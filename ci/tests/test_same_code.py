@@ -77,7 +77,7 @@ def device_code(monkeypatch: pytest.MonkeyPatch) -> Callable[[Resources], None]:
     """Makes this the device code of every build."""
 
     def use(found: Resources) -> None:
-        monkeypatch.setattr("ci.same_code.record", lambda _build: found)
+        monkeypatch.setattr("ci.same_code.resources_of", lambda _program: found)
 
     return use
 

@@ -12,7 +12,7 @@ from ci.files import write_json
 from ci.measure import SELECTIONS, RunOptions, measure
 from ci.policy import policy_for
 from ci.resources.ratchet import Finding, compare
-from ci.resources.record import Resources, load_resources, record
+from ci.resources.record import load_resources, resources_of
 from ci.validation.answer import answer_document, answer_text
 from ci.validation.compare import validate
 from ci.validation.record import load_record, record_of, write_record
@@ -48,7 +48,7 @@ def _record(arguments: argparse.Namespace) -> Exit:
     names = ("selection", "device", "trials", "filter", "bench", "out")
     options = RunOptions(**{name: getattr(arguments, name) for name in names})
     program = find_bench(arguments.bench)
-    resources = _resources(program)
+    resources = resources_of(program)
     run_json = options.folder / "run.json"
     if not run_json.exists():
         with terminable():
@@ -59,14 +59,6 @@ def _record(arguments: argparse.Namespace) -> Exit:
     write_record(found, options.folder / _RECORD)
     print(f"{options.folder / _RECORD}: {found.trials} trials of {len(found.points)} points")
     return Exit.ok
-
-
-def _resources(program: Path) -> Resources | None:
-    """Of the build that the program is of; None for one without device code."""
-    build = program.resolve().parents[1]
-    if not (build / "kernels" / "CMakeFiles" / "gemmwatch_rungs_portable.dir").is_dir():
-        return None
-    return record(build)
 
 
 def _compare(arguments: argparse.Namespace) -> Exit:
