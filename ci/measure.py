@@ -154,4 +154,4 @@ def _not_finished(why: str, options: RunOptions, cause: Exception) -> NoReturn:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

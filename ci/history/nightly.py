@@ -14,20 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ci.canary import measure_canary
-from ci.errors import Exit, NoAnswer
+from ci.errors import BadInput, Exit, NoAnswer
 from ci.files import write_json, write_whole
 from ci.gate import gate
 from ci.history.database import Database, open_database
 from ci.history.epochs import difference
 from ci.history.recall import StoredRun, find_run, stored_runs, track_runs
 from ci.history.recorded import Naming, read_recorded
-from ci.history.remember import attach_verdict, remember
+from ci.history.remember import attach_resources, attach_verdict, remember
 from ci.history.samples import recall_samples
 from ci.history.trends import trends_json
 from ci.measure import RunOptions, measure
 from ci.plan import RunFolder
 from ci.policy import policy_for
 from ci.records import Run, load_run
+from ci.resources.record import resources_of
 from ci.verdicts import PointVerdict
 
 # What outweighs what, where several answers are one exit code.
@@ -65,6 +66,10 @@ class Night:
         return self.folder / "trends.json"
 
     @property
+    def resources(self) -> Path:
+        return self.folder / "resources.json"
+
+    @property
     def done(self) -> Path:
         return self.folder / "night.json"
 
@@ -78,6 +83,7 @@ def spend(night: Night) -> Exit:
         begin(night)
         run = measured(night)
         stored = remembered(night, database)
+        remember_resources(night, database)
         code = judged(night, database, run, stored)
         drawn(night, database, stored)
         finish(night, stored, code)
@@ -107,6 +113,20 @@ def remembered(night: Night, database: Database) -> StoredRun:
         stored = find_run(connection, recorded.digest)
     print(f"{'added to' if new else 'known to'} the history as {stored.id}: {database.name}")
     return stored
+
+
+def remember_resources(night: Night, database: Database) -> None:
+    """Of the build that was measured, if its object files are there."""
+    try:
+        found = resources_of(night.options.program.path)
+    except BadInput as error:
+        print(f"the night goes on without the resources of device code: {error}")
+        return
+    if found:
+        found.write(night.resources)
+        recorded = read_recorded(night.run_folder.run_json, Naming(machine=night.machine))
+        with database.transaction() as connection:
+            attach_resources(connection, recorded, night.resources)
 
 
 def judged(night: Night, database: Database, run: Run, stored: StoredRun) -> Exit:

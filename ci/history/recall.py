@@ -61,7 +61,7 @@ def stored_runs(
     query = (
         select(runs, anchors.c.run.is_not(None).label("anchor"))
         .outerjoin(anchors, anchors.c.run == runs.c.id)
-        .order_by(runs.c.finished, runs.c.digest)
+        .order_by(runs.c.finished, runs.c.id)
     )
     if machine:
         query = query.where(runs.c.machine == machine)

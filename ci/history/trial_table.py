@@ -51,5 +51,5 @@ def _query(chosen: Sequence[StoredRun]) -> Select[tuple[object, ...]]:
         .join(runs, runs.c.id == samples.c.run)
         .join(points, points.c.id == samples.c.point)
         .where(samples.c.run.in_([run.number for run in chosen]))
-        .order_by(runs.c.finished, runs.c.digest, points.c.name, samples.c.trial)
+        .order_by(runs.c.finished, runs.c.id, points.c.name, samples.c.trial)
     )  # fmt: skip

@@ -14,6 +14,8 @@ import pytest
 from ci.bench_program import ROOT
 from ci.history.tests.conftest import History
 from ci.history.tests.nightly_driver import REPORT, run_nightly
+from ci.resources.record import load_resources
+from ci.resources.tests.conftest import host_build
 from ci.tests.conftest import FakeBench
 
 TILED = "tiled/fp32/nn/64x64x64"
@@ -68,6 +70,19 @@ def second(nightly: Nightly, tmp_path: Path, tmp_path_factory: pytest.TempPathFa
         shutil.copytree(_first_night[0] / "out", nightly.folder)
         shutil.copy2(_first_night[0] / database.name, database)
     return nightly
+
+
+def test_the_device_code_of_the_build_is_remembered(nightly: Nightly, tmp_path: Path) -> None:
+    """A build of one host kernel, which has no device code: that too is known then."""
+    build = host_build(tmp_path / "build", {"tiled": "int f() { return 1; }"})
+    program = build / "bench" / "gemmwatch-bench"
+    program.parent.mkdir()
+    shutil.copy2(nightly.bench.path, program)
+    assert nightly("--bench", str(program)) == 0, nightly.output
+    assert load_resources(nightly.file("resources.json")).code_of("tiled") is not None
+    next(build.rglob("*.o")).unlink()
+    assert nightly("--bench", str(program)) == 0, nightly.output
+    assert "tiled.cpp.o is not built yet" in nightly.output
 
 
 def test_a_night_is_measured_remembered_judged_and_drawn(nightly: Nightly) -> None:
@@ -195,8 +210,11 @@ def test_two_nightlies_do_not_share_a_folder(nightly: Nightly) -> None:
 
 
 def test_the_real_site_is_made(second: Nightly, monkeypatch: pytest.MonkeyPatch) -> None:
+    resources = ROOT / "ci" / "resources" / "approved" / "sm_80.json"
+    assert second.history("add", second.file("run/run.json"), "--resources", resources) == 0
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     second.program = ROOT / "scripts" / "cli.py"
     shutil.rmtree(second.file("site"))  # that of the stand-in
     assert second() == 0, second.output
     assert "tiled" in second.file("site/kernels/tiled.html").read_text()
+    assert "gemm_coalesced" in second.file("site/resources.html").read_text()
