@@ -132,6 +132,7 @@ def test_root_installs_the_programs_of_the_tests(ready: Machine, testable: Path)
     assert [call for call in ready.calls() if "install" in call] == [
         f"{install} postgresql",
         f"{install} chromium chromium-driver",
+        f"{install} libbenchmark-tools",
     ]
 
 
