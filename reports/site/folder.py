@@ -1,5 +1,8 @@
-"""The folder of a site is replaced whole: built beside it, then swapped, so that a reader and a
-build that dies see the old site or the new one."""
+"""The folder of a site is replaced whole: built beside it, then swapped by two renames.
+
+A reader sees the old site or the new one, and for the moment between the renames none. A build that
+was killed in that moment has left the old site beside its place: the next build puts it back first.
+"""
 
 import fcntl
 import os
@@ -22,6 +25,7 @@ def replaced(folder: Path) -> Iterator[Path]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _only_builder(new):
+            _put_back(folder, old)
             (new / MARK).touch()
             yield new
             _swap(folder, new, old)
@@ -74,10 +78,19 @@ def _empty(folder: Path) -> None:
 
 
 def _swap(folder: Path, new: Path, old: Path) -> None:
-    if old.exists():  # of a build that was killed between the two renames, or right after
+    if old.exists():  # of a build that was killed right after its swap
         shutil.rmtree(old)
     if folder.exists():
         folder.rename(old)
-    new.rename(folder)
+    try:
+        new.rename(folder)
+    except OSError:
+        _put_back(folder, old)
+        raise
     if old.exists():
         shutil.rmtree(old)
+
+
+def _put_back(folder: Path, old: Path) -> None:
+    if old.exists() and not folder.exists():
+        old.rename(folder)

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,26 @@ def test_what_a_killed_build_left_does_not_matter(tmp_path: Path, swapping: bool
         site.rename(tmp_path / ".site.old")
     build(site, "new.html")
     assert names(site) == {MARK, "new.html"}
+    assert names(tmp_path) == {"site"}
+
+
+def test_a_site_that_a_killed_build_moved_aside_is_put_back_first(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    build(site, "old.html")
+    site.rename(tmp_path / ".site.old")  # as a build leaves it that is killed between its renames
+    with pytest.raises(RuntimeError, match="planted"), replaced(site):
+        assert names(site) == {MARK, "old.html"}
+        raise RuntimeError("planted")
+    assert names(site) == {MARK, "old.html"}
+    assert names(tmp_path) == {"site"}
+
+
+def test_a_swap_that_fails_half_way_keeps_the_old_site(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    build(site, "old.html")
+    with pytest.raises(ReportError, match="site: cannot be written"), replaced(site) as new:
+        shutil.rmtree(new)  # so that the second rename finds nothing
+    assert names(site) == {MARK, "old.html"}
     assert names(tmp_path) == {"site"}
 
 
