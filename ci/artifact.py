@@ -13,8 +13,13 @@ from ci.files import Fields, parse_json
 # A verdict takes less than a kilobyte a point, and a tenth of that compressed.
 ARCHIVE_LIMIT = 2 << 20
 DOCUMENT_LIMIT = 8 << 20
-# All that zipfile raises for archives that are damaged, encrypted or of an unknown kind.
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+# Of the other kinds zipfile unpacks a whole chunk, however large, whatever it was asked for.
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# All that zipfile raises for archives that are damaged, encrypted or of an unknown version.
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError,
+    ValueError,
+)  # fmt: skip
 
 
 def document_of(archive: bytes, name: str) -> Fields:
@@ -22,9 +27,13 @@ def document_of(archive: bytes, name: str) -> Fields:
     where = Path(name)
     way_out = "see the log of the job that made it"
     try:
-        with zipfile.ZipFile(io.BytesIO(archive)) as members, members.open(name) as member:
-            # The size that the archive claims may be a lie; a byte more than allowed is enough.
-            content = member.read(DOCUMENT_LIMIT + 1)
+        with zipfile.ZipFile(io.BytesIO(archive)) as members:
+            member = members.getinfo(name)
+            if member.compress_type not in _BOUNDED:
+                raise BadInput(where, "is neither stored nor deflated", way_out)
+            with members.open(member) as stream:
+                # The size that the archive claims may be a lie; a byte too many is enough.
+                content = stream.read(DOCUMENT_LIMIT + 1)
     except KeyError as error:
         raise BadInput(where, "is not in the archive", way_out) from error
     except _UNREADABLE as error:
