@@ -8,8 +8,8 @@ GitHub's own event says.
 from __future__ import annotations
 
 import argparse
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from ci.announcement import Announcement, read_announcement
 from ci.artifact import ARCHIVE_LIMIT, document_of
@@ -75,17 +75,23 @@ def _body(gate: Fields, github: GitHub) -> str:
 
 def _verdict(gate: Fields, github: GitHub) -> Announcement:
     """Raises BadInput if the job left no verdict, or one that contradicts how it ended."""
-    run = gate.integer("id")
-    found: list[Any] = github.get(f"actions/runs/{run}/artifacts", name=ARTIFACT)["artifacts"]
-    if not found:
-        raise BadInput(VERDICT, "was not left by the job", "see its log")
-    archive = github.download(f"actions/artifacts/{found[0]['id']}/zip", ARCHIVE_LIMIT)
+    archive = github.download(f"actions/artifacts/{_artifact(gate, github)}/zip", ARCHIVE_LIMIT)
     told = read_announcement(document_of(archive, VERDICT))
     if (told.answer.exit_code == Exit.ok) != (gate.text("conclusion") == "success"):
         raise BadInput(
             VERDICT, f"says {told.answer}, which is not how the job ended", "see its log"
         )
     return told
+
+
+def _artifact(gate: Fields, github: GitHub) -> int:
+    """The number of what this attempt left: a run keeps the artifacts of its earlier attempts."""
+    began = datetime.fromisoformat(gate.text("run_started_at"))
+    answer = github.get(f"actions/runs/{gate.integer('id')}/artifacts", name=ARTIFACT, per_page=100)
+    left = {datetime.fromisoformat(each["created_at"]): each["id"] for each in answer["artifacts"]}
+    if not left or max(left) < began:
+        raise BadInput(VERDICT, "was not left by the job", "see its log")
+    return int(left[max(left)])
 
 
 def _put(body: str, number: int, github: GitHub) -> None:

@@ -31,7 +31,8 @@ class FakeGitHub:
 
     pulls: list[dict[str, Any]] = field(default_factory=list)
     comments: list[dict[str, Any]] = field(default_factory=list)
-    archive: bytes | None = None
+    archive: bytes | None = None  # of artifact 5
+    artifacts: list[dict[str, Any]] = field(default_factory=lambda: [artifact(5, "03:30")])
     refuses: str = ""  # paths with this part
     asked: list[str] = field(default_factory=list)
     api: str = ""
@@ -44,7 +45,7 @@ class FakeGitHub:
             case "GET", ["pulls"]:
                 return [p for p in self.pulls if p["head"]["label"] == query["head"]]
             case "GET", ["actions", "runs", "7", "artifacts"]:
-                found = [{"id": 5}] if self.archive is not None else []
+                found = self.artifacts if self.archive is not None else []
                 return {"artifacts": found if query["name"] == "gate" else []}
             case "GET", ["issues", "12", "comments"]:
                 first = (int(query["page"]) - 1) * int(query["per_page"])
@@ -129,6 +130,7 @@ def comment(
         event.write_text(json.dumps({"workflow_run": {
             "id": 7, "head_sha": COMMIT, "head_branch": "faster", "conclusion": conclusion,
             "head_repository": {"owner": {"login": "someone"}}, "html_url": "https://log",
+            "run_started_at": "2026-01-02T03:00:00Z",
         }}))  # fmt: skip
         monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
         monkeypatch.chdir(empty)
@@ -143,9 +145,15 @@ def pull(number: int, label: str, commit: str) -> dict[str, Any]:
     return {"number": number, "head": {"label": label, "sha": commit}}
 
 
-def zipped(*members: tuple[str | zipfile.ZipInfo, bytes | str]) -> bytes:
+def artifact(number: int, time: str) -> dict[str, Any]:
+    return {"id": number, "created_at": f"2026-01-02T{time}:00Z"}
+
+
+def zipped(
+    *members: tuple[str | zipfile.ZipInfo, bytes | str], kind: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", kind) as archive:
         for name, content in members:
             archive.writestr(name, content)
     return out.getvalue()
@@ -205,12 +213,19 @@ def symlink() -> zipfile.ZipInfo:
 
 
 DEEP = '{"schema": 1, "answer": ' + "[" * 100_000 + "]" * 100_000 + "}"
+BOMB = ("verdict.json", bytes(DOCUMENT_LIMIT + 1))
 ARCHIVES = {
     "no artifact": (None, "was not left by the job"),
     "a path that climbs": (zipped(("../verdict.json", "{}")), "is not in the archive"),
     "an absolute path": (zipped(("/etc/verdict.json", "{}")), "is not in the archive"),
     "a symbolic link": (zipped((symlink(), "/etc/passwd")), "malformed or truncated JSON"),
-    "a bomb": (zipped(("verdict.json", bytes(DOCUMENT_LIMIT + 1))), "is larger than 8 MiB"),
+    "a bomb": (zipped(BOMB), "is larger than 8 MiB"),
+    # zipfile would unpack these whole, however little it is asked for.
+    "a bomb of bzip2": (zipped(BOMB, kind=zipfile.ZIP_BZIP2), "is neither stored nor deflated"),
+    "a bomb of LZMA": (zipped(BOMB, kind=zipfile.ZIP_LZMA), "is neither stored nor deflated"),
+    "a name that is no text": (
+        zipped(("verdict.jsö", "{}")).replace("ö".encode(), b"\xff\xff"), "cannot be read"
+    ),
     "no archive": (b"<html>", "cannot be read"),
     "half an archive": (verdict()[:-30], "cannot be read"),
     "damaged content": (verdict()[:60] + b"\xff" * 20 + verdict()[80:], "cannot be read"),
@@ -236,6 +251,23 @@ def test_what_is_no_verdict_is_said_to_be_none(
     assert "## gemmwatch: no verdict" in text
     assert "The job ended with failure: `" in text
     assert why in text
+
+
+def test_the_verdict_is_that_of_the_last_attempt(comment: Command, github: FakeGitHub) -> None:
+    github.archive = verdict()
+    github.artifacts = [artifact(4, "02:30"), artifact(5, "03:30"), artifact(3, "01:30")]
+    assert comment() == Exit.ok
+    (text,) = github.ours
+    assert "## gemmwatch: regression" in text
+
+
+def test_an_attempt_that_left_nothing_has_not_the_verdict_of_an_earlier_one(
+    comment: Command, github: FakeGitHub
+) -> None:
+    github.archive, github.artifacts = verdict(), [artifact(5, "02:59")]
+    assert comment() == Exit.ok
+    (text,) = github.ours
+    assert "was not left by the job" in text
 
 
 def test_what_a_verdict_quotes_stays_text(comment: Command, github: FakeGitHub) -> None:
