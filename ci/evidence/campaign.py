@@ -149,6 +149,7 @@ def _measure(program: BenchProgram, slowed: str, stored: Samples) -> RealGate:
     head = BenchProgram(program.path, program.selection, program.device, slowed)
     judgement = PairedGate(folder, given_build(program.path), program, head).judge()
     screen = load_run(folder / "screen" / "run.json").samples
+    base, head = _pairs(folder / "pairs")
     return RealGate(
         card=card_of(screen),
         commit=screen.environment.get("commit", "unknown"),
@@ -158,14 +159,16 @@ def _measure(program: BenchProgram, slowed: str, stored: Samples) -> RealGate:
         trials=GateTrials(
             stored=ratios_of(stored),
             screened=ratios_of(screen),
-            base=_pairs(folder, "base"),
-            head=_pairs(folder, "head"),
+            base=base,
+            head=head,
             matched=same_orders(stored, screen),
         ),
     )
 
 
-def _pairs(folder: Path, arm: str) -> Ratios:
-    """Nothing where nothing was suspected."""
-    run = folder / "pairs" / arm / "run.json"
-    return ratios_of(load_run(run).samples) if run.exists() else {}
+def _pairs(folder: Path) -> tuple[Ratios, Ratios]:
+    """Base and head at the points that both passed; none where nothing was suspected."""
+    runs = [folder / arm / "run.json" for arm in ("base", "head")]
+    base, head = (ratios_of(load_run(run).samples) if run.exists() else {} for run in runs)
+    both = [point for point in base if point in head]
+    return {point: base[point] for point in both}, {point: head[point] for point in both}

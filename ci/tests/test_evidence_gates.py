@@ -165,6 +165,19 @@ def test_a_campaign_ends_in_time_and_goes_on_where_it_ended(
     assert len(gates_of(tmp_path)) == 2
 
 
+def test_a_point_that_only_one_side_passed_is_no_pair(
+    measure: Command, bench: FakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ci.evidence.campaign.SLOWDOWNS", (0.25,))
+    lost = "tiled/fp32/nn/64x64x64"
+    bench.behaviour[lost] = {"do": "fail", "out": "head"}  # where it is paired, not on the screen
+    bench.write()
+    assert measure("--gates", 1) == Exit.ok
+    _, slowed = gates_of(tmp_path)
+    assert lost in slowed.trials.screened
+    assert lost not in slowed.trials.base.keys() | slowed.trials.head.keys()
+
+
 def test_without_a_baseline_it_says_how_to_make_one(
     measure: Command, roots: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
