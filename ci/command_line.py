@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn, TypeAlias
@@ -46,6 +47,9 @@ def run_command(
         return _complain(f"{error.filename}: {error.strerror}", Exit.bad_input)
     except KeyboardInterrupt:
         return Exit.interrupted
+    except Exception:  # Python would exit with 1, which is a regression
+        traceback.print_exc()
+        return _complain("this is a defect of gemmwatch itself, and no answer", Exit.defect)
 
 
 def _complain(message: str, code: Exit) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import log1p
 
 from ci.broken import broken_points
-from ci.catalog import family_of
+from ci.catalog import family_of, kernel_of
 from ci.conclude import conclude
 from ci.hypotheses import Hypothesis, Limits, family_hypotheses, point_hypotheses
 from ci.policy import Policy
@@ -110,17 +110,21 @@ def _without_base(base: Samples, head: Samples) -> list[PointVerdict]:
 
 def settled(item: PointVerdict, confirmation: Confirmation) -> PointVerdict:
     """The verdict on a point or family once the suspects were confirmed."""
+    if kernel_of(item.id) in confirmation.unchanged:
+        return _not_gated(item, "the same code in base and head")
     for verdict in confirmation.measured:
         if verdict.id == item.id:
-            return _not_gated(verdict) if confirmation.same_code else verdict
+            one = confirmation.same_code
+            return _not_gated(verdict, "one program as base and head") if one else verdict
     if item.id in confirmation.unmeasured:
         reason = f"suspected, and the budget left no time to confirm it; screened: {item.reason}"
         return replace(item, verdict=Verdict.inconclusive, reason=reason, fails=False)
     return item
 
 
-def _not_gated(verdict: PointVerdict) -> PointVerdict:
+def _not_gated(verdict: PointVerdict, why: str) -> PointVerdict:
+    """What a comparison read is no change where nothing changed; what has no time still counts."""
     if verdict.verdict not in (Verdict.regressed, Verdict.improved, Verdict.inconclusive):
         return verdict
-    reason = f"base and head are the same program, so this is no change; read: {verdict.reason}"
+    reason = f"no change, being {why}; read: {verdict.reason}"
     return replace(verdict, verdict=Verdict.same, reason=reason, fails=False)

@@ -14,6 +14,7 @@ class Exit(IntEnum):
     bad_input = 2
     incorrect = 3
     no_answer = 4
+    defect = 70  # of gemmwatch itself, as sysexits.h has it; never taken for an answer
     interrupted = 130  # as a shell reports a SIGINT; the run can be resumed
     unread = 141  # as a shell reports a SIGPIPE: nobody read the answer, so it is none
 

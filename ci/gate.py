@@ -97,14 +97,12 @@ def _measured(arguments: argparse.Namespace, out: Path) -> Judgement:
         base=base,
         base_program=BenchProgram(base.program, selection, device),
         head_program=BenchProgram(path, selection, device, slow),
-        filter=code.filter(arguments.filter or ""),
+        filter=arguments.filter or "",
         baseline=arguments.baseline,
         strict=arguments.strict,
         retired=load_retired(FILE),
         budget=Budget(60 * arguments.budget) if arguments.budget else Budget(),
-        resources=code.losses,
-        alike=code.alike,
-        notes=code.notes,
+        code=code,
     ).judge()
 
 

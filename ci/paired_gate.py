@@ -15,7 +15,7 @@ from ci.base_build import BaseBuild
 from ci.bench_program import ROOT, BenchProgram
 from ci.budget import Budget, Cost
 from ci.canary import canary_arms, choose_canary
-from ci.catalog import Catalog
+from ci.catalog import Catalog, kernel_of
 from ci.confirm import Suspect, confirm, find_suspects
 from ci.device_lock import device_lock
 from ci.errors import NoAnswer
@@ -27,9 +27,9 @@ from ci.plan import selected_points
 from ci.policy import Policy, policy_for
 from ci.power import POWER, explained
 from ci.records import Samples, load_samples
-from ci.resources.ratchet import Finding
 from ci.retired import Retired
 from ci.revision import revision
+from ci.same_code import CodeComparison
 from ci.screen import same_orders
 from ci.twins import twin_hypotheses
 from ci.validity import disturbances
@@ -49,10 +49,8 @@ class PairedGate:
     strict: bool = False
     retired: Sequence[Retired] = ()
     budget: Budget = field(default_factory=Budget)
-    # What their object files say, and whether that is: one and the same code.
-    resources: Sequence[Finding] = ()
-    alike: bool = False
-    notes: Sequence[str] = ()
+    # What the object files say of both builds.
+    code: CodeComparison = field(default_factory=lambda: CodeComparison(frozenset(), (), ()))
 
     def judge(self) -> Judgement:
         base = self.base_program.catalog().at_commit(self.base.commit)
@@ -73,8 +71,8 @@ class PairedGate:
             screening.base, screening.head, screening.policy, self.strict, confirmation,
             self.retired, canary, matched=screening.matched,
         )  # fmt: skip
-        notes = (*judgement.notes, *self.notes, *note, *_confirmed(confirmation))
-        return replace(judgement, notes=notes, resources=tuple(self.resources))
+        notes = (*judgement.notes, *self.code.notes, *note, *_confirmed(confirmation))
+        return replace(judgement, notes=notes, resources=self.code.losses)
 
     # ---- the screen --------------------------------------------------------------------------
 
@@ -120,7 +118,8 @@ class PairedGate:
         self, screening: Judgement, base: Catalog, head: Catalog, policy: Policy
     ) -> tuple[Confirmation, list[PointVerdict]]:
         canary = choose_canary(screening.head)
-        pairable = base.point.keys() & screening.head.points.keys()
+        both = base.point.keys() & screening.head.points.keys()
+        pairable = {point for point in both if kernel_of(point) not in self._unchanged}
         suspects = find_suspects(screening, pairable)
         cost = Cost(screening.head.seconds, canary, policy)
         chosen, left_out = cost.affordable(suspects, self.budget.left)
@@ -128,7 +127,9 @@ class PairedGate:
         sides = self._sides(base, head, points, only(points)) if points else []
         twins = canary_arms(canary, self.head_program, head, policy) if canary else []
         before = self.budget.spent
-        runs = self._pairs(self.folder / "pairs", [*sides, *twins], policy).measure(policy.pairs)
+        arms = [*sides, *twins]
+        pairs = self._pairs(self.folder / "pairs", arms, policy)
+        runs = pairs.measure(policy.pairs) if arms else []
         samples = [run.samples for run in runs]
         return self._read(
             samples[: len(sides)],
@@ -156,7 +157,8 @@ class PairedGate:
             base=self.base,
             pairs=len(twins[0].head) if twins else sides[0].trials if sides else 0,
             same_code=not self.head_program.slow
-            and (self.alike or self.head_program.digest == self.base_program.digest),
+            and self.head_program.digest == self.base_program.digest,
+            unchanged=self._unchanged,
             measured=tuple(measured),
             unmeasured=tuple(suspect.id for suspect in left_out),
             seconds=seconds,
@@ -175,6 +177,12 @@ class PairedGate:
     def _pairs(self, folder: Path, arms: Sequence[Arm], policy: Policy) -> Pairs:
         choices = self._screen_folder / "choices.json"
         return Pairs(folder, arms, choices, policy, self.budget)
+
+    @property
+    def _unchanged(self) -> frozenset[str]:
+        """Kernels that are not gated. Of one program all are measured: as free A/A samples."""
+        one_program = self.head_program.digest == self.base_program.digest
+        return frozenset() if one_program else self.code.unchanged
 
     @property
     def _screen_folder(self) -> Path:
@@ -203,7 +211,7 @@ def _confirmed(confirmation: Confirmation) -> list[str]:
     notes += [f"{v.id}: {v.reason}" for v in confirmation.measured if POWER in v.reason]
     if confirmation.same_code:
         notes.append(
-            f"base and head are the same code: its pairs are A/A samples, "
+            f"base and head are the same program: its pairs are A/A samples, "
             f"{confirmation.alarms} alarms"
         )
     return notes

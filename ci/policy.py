@@ -172,3 +172,5 @@ CREEP_NIGHTS = 7
 # unsafe: the absolute time of identical work moved by up to 4.4% from process to process and by
 # 2.8% from card to card (H200), a mean over many points by less.
 COMMON_LIMIT = 0.05
+# Of so many points the speed must be decided before a machine is called safe: most of them.
+DECIDED_SHARE = 0.5

@@ -85,6 +85,7 @@ class Confirmation:
     unmeasured: tuple[str, ...]  # suspects that the budget left out
     seconds: float  # of measuring pairs and twins
     doubts: tuple[str, ...]
+    unchanged: frozenset[str] = frozenset()  # kernels that are the same code on both sides
 
     @property
     def alarms(self) -> int:

@@ -12,7 +12,6 @@ _WORSE: Mapping[str, Callable[[Function], int]] = {
     "accesses to local memory (spilled registers)": lambda f: f.local_loads + f.local_stores,
     "bytes of stack": lambda f: f.stack_bytes,
     "fewer tensor instructions": lambda f: -f.tensor_instructions,
-    "fewer resident warps": lambda f: -f.resident_warps,
 }
 _IDENTITY = ("kernel", "arch", "function", "code")
 
@@ -45,6 +44,8 @@ def _compare(key: str, was: Function | None, now: Function | None) -> Finding | 
     if was == now:
         return None
     losses = [words for words, cost in _WORSE.items() if cost(now) > cost(was)]
+    if was.resident_warps and 0 < now.resident_warps < was.resident_warps:
+        losses.append("fewer resident warps")
     return Finding(key, ", ".join(losses), _changes(was, now))
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,10 +21,12 @@ from ci.resources.occupancy import resident_warps
 SCHEMA = 1
 KIND = "gemmwatch-resources"
 _WAY_OUT = "make it again with `gemmwatch resources record`"
-# The compiler names its temporary files by its process, and constructors of globals after them.
-_TEMPORARY = re.compile(r"tmpxft_\w+?_\w+?_\d+_")
-# Where CMake puts the objects of kernels, those of a library's included.
+# The compiler names its temporary files by its process, and constructors of globals after them; and
+# by its process what lies in an anonymous namespace of a CUDA file.
+_TEMPORARY = re.compile(r"tmpxft_\w+?_\w+?_\d+_|\d+_GLOBAL__N__\w{8}_\d+_\w+?_cu_\w{8}_\d+")
+# Where CMake puts the objects of kernels, and those of all else that gemmwatch-bench is linked of.
 _KERNELS = re.compile(r"/gemmwatch_(rungs|vendor)_\w+\.dir/")
+_HARNESS = re.compile(r"/gemmwatch(_core|_correctness|_bench_parts|-bench)\.dir/")
 _SECTION = re.compile(r"\] (\.(?:ro)?data\S*) +PROGBITS +\w+ (\w+) (\w+)")
 
 
@@ -56,13 +58,19 @@ class Resources:
     toolkit: str  # the version of nvcc; "" without device code
     functions: Mapping[str, Function]  # by key
     host_code: Mapping[str, str]  # by kernel: equal for equal code and data of the host
+    harness: str = ""  # equal for equal code of all that measures and checks
 
     @classmethod
     def of(
-        cls, toolkit: str, functions: Iterable[Function], host_code: Mapping[str, str]
+        cls,
+        toolkit: str,
+        functions: Iterable[Function],
+        host_code: Mapping[str, str],
+        harness: str = "",
     ) -> Resources:
         in_order = sorted(functions, key=lambda function: function.key)
-        return cls(toolkit, {function.key: function for function in in_order}, host_code)
+        by_key = {function.key: function for function in in_order}
+        return cls(toolkit, by_key, host_code, harness)
 
     @property
     def architectures(self) -> list[str]:
@@ -87,6 +95,7 @@ class Resources:
             "schema": SCHEMA,
             "kind": KIND,
             "toolkit": self.toolkit,
+            "harness": self.harness,
             "host_code": dict(self.host_code),
             "functions": [asdict(function) for function in self.functions.values()],
         }
@@ -97,20 +106,23 @@ class Resources:
 
 def record(build: Path) -> Resources:
     """The resources of the kernels that a build folder holds the objects of."""
-    objects = _objects(build)
-    if not objects:
-        _unfit(build, "no kernel of it is built", "build gemmwatch-bench there")
-    rungs = [each for each in objects if each[1].suffixes[-2] == ".cu"]
-    found: list[Function] = []
-    if rungs:
-        read = Cuobjdump().functions
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # it waits for cuobjdump
-            for functions in pool.map(lambda each: _functions(each[0], each[1], read), rungs):
-                found += functions
+    kernels = _kernels(build)
+    if not kernels:
+        _unfit(build, "it has no kernel", "build gemmwatch-bench there")
+    harness = sorted(path for _, path in _objects(build, _HARNESS))
+    device = [path for path in (*kernels.values(), *harness) if path.suffixes[-2] == ".cu"]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # it waits for cuobjdump and objdump
+        read = Cuobjdump().functions if device else None
+        functions = dict(zip(device, pool.map(read, device), strict=True)) if read else {}
+        every = [*kernels.values(), *harness]
+        code = dict(zip(every, pool.map(_host_code, every), strict=True))
+    found = [f for name, path in kernels.items() for f in _functions(name, functions.get(path, []))]
+    measuring = sorted(f"{f.arch} {f.code}" for path in harness for f in functions.get(path, []))
     return Resources.of(
-        toolkit=_toolkit(build) if rungs else "",
+        toolkit=_toolkit(build) if device else "",
         functions=found,
-        host_code={kernel: _host_code(path) for kernel, path in objects},
+        host_code={kernel: code[path] for kernel, path in kernels.items()},
+        harness=_digest([*(code[path] for path in harness), *measuring]),
     )
 
 
@@ -129,6 +141,7 @@ def load_resources(path: Path) -> Resources:
         toolkit=fields.text("toolkit"),
         functions=[_function(values) for values in fields.objects("functions")],
         host_code=fields.texts("host_code"),
+        harness=fields.text("harness"),
     )
 
 
@@ -141,19 +154,35 @@ def _function(fields: Fields) -> Function:
     return Function(**values)
 
 
-def _objects(build: Path) -> list[tuple[str, Path]]:
-    """Each kernel with its object; the file's name is the kernel's."""
+def kernel_of_source(source: Path) -> str:
+    """The name of the kernel that a file registers."""
+    return f"cpu_{source.stem}" if source.parent.name == "cpu" else source.stem
+
+
+def _kernels(build: Path) -> dict[str, Path]:
+    """Each kernel with its object."""
+    found: dict[str, Path] = {}
+    for source, output in _objects(build, _KERNELS):
+        kernel = kernel_of_source(source)
+        if kernel in found:
+            _unfit(build, f"two files are called {kernel}", "give each kernel a name of its own")
+        found[kernel] = output
+    return found
+
+
+def _objects(build: Path, wanted: re.Pattern[str]) -> list[tuple[Path, Path]]:
+    """Sources and objects, these of this folder even if it is a copy of another."""
     commands = build / "compile_commands.json"
     if not commands.is_file():
         _unfit(build, f"there is no {commands.name} in it", "give a build folder")
     found = []
     for entry in _entries(commands):
         words = shlex.split(entry.text("command"))
-        output = Path(entry.text("directory"), words[words.index("-o") + 1])
-        if _KERNELS.search(str(output)):
+        output = build / words[words.index("-o") + 1]
+        if wanted.search(str(output)):
             if not output.is_file():
                 _unfit(build, f"{output.name} is not built yet", "build it first")
-            found.append((Path(entry.text("file")).stem, output))
+            found.append((Path(entry.text("file")), output))
     return found
 
 
@@ -162,10 +191,7 @@ def _entries(commands: Path) -> Iterable[Fields]:
     return parse_json(text, commands, "configure the build again").objects("entries")
 
 
-def _functions(
-    kernel: str, path: Path, read: Callable[[Path], Sequence[DeviceFunction]]
-) -> list[Function]:
-    found = read(path)
+def _functions(kernel: str, found: Sequence[DeviceFunction]) -> list[Function]:
     names = _demangled([function.symbol for function in found])
     return [
         Function(

@@ -285,3 +285,7 @@ def test_pairs_come_in_blocks_of_an_order_and_its_mirror_image() -> None:
         assert second == first[::-1]
     assert {tuple(order) for order in found[::2]} == {(0, 1), (1, 0)}
     assert all(sorted(order) == [0, 1, 2, 3, 4] for order in orders(5, 7, seed=1))
+
+
+def test_a_gate_of_controls_alone_has_nothing_to_prove_itself_by(gate: Command) -> None:
+    assert gate("--filter", "^control/") == Exit.no_answer

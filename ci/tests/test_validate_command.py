@@ -54,10 +54,19 @@ def test_a_wrong_result_after_the_change(
 def test_a_finished_recording_is_kept(record: Command, bench: FakeBench, tmp_path: Path) -> None:
     assert record("old") == Exit.ok
     was = (tmp_path / "old" / "machine.json").read_bytes()
-    bench.exit_at_start = 1  # a second measurement would fail
-    bench.write()
+    bench.misbehave(A, "incorrect")  # a second measurement would tell
     assert record("old") == Exit.ok
     assert (tmp_path / "old" / "machine.json").read_bytes() == was
+
+
+def test_a_recording_of_before_is_not_taken_for_one_of_now(
+    record: Command, bench: FakeBench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert record("after") == Exit.ok
+    bench.catalog["fingerprint"]["driver"] = "590.2"
+    bench.write()
+    assert record("after") == Exit.bad_input
+    assert "another fingerprint" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_record_is_named(

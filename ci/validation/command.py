@@ -9,7 +9,8 @@ from ci.bench_program import find_bench
 from ci.command_line import SubParsers, positive_whole, terminable
 from ci.errors import BadInput, Exit
 from ci.files import write_json
-from ci.measure import SELECTIONS, RunOptions, measure
+from ci.measure import SELECTIONS, RunOptions, measure, planned
+from ci.plan import RunFolder
 from ci.policy import policy_for
 from ci.resources.ratchet import Finding, compare
 from ci.resources.record import load_resources, resources_of
@@ -49,13 +50,15 @@ def _record(arguments: argparse.Namespace) -> Exit:
     options = RunOptions(**{name: getattr(arguments, name) for name in names})
     program = find_bench(arguments.bench)
     resources = resources_of(program)
-    run_json = options.folder / "run.json"
-    if not run_json.exists():
-        with terminable():
+    folder = RunFolder(options.folder)
+    with terminable():
+        if folder.finished:
+            folder.begin(planned(options))  # refuses the run of another build, driver or machine
+        else:
             measure(options)
     if resources:
         resources.write(options.folder / _RESOURCES)
-    found = record_of(run_json, resources, options.program.digest)
+    found = record_of(folder.run_json, resources, options.program.digest)
     write_record(found, options.folder / _RECORD)
     print(f"{options.folder / _RECORD}: {found.trials} trials of {len(found.points)} points")
     return Exit.ok

@@ -16,7 +16,7 @@ from statistics import median
 from ci.catalog import kernel_of
 from ci.errors import Exit
 from ci.hypotheses import point_hypotheses
-from ci.policy import COMMON_LIMIT, Policy
+from ci.policy import COMMON_LIMIT, DECIDED_SHARE, Policy
 from ci.records import Outcome
 from ci.resources.ratchet import Finding
 from ci.screen import screen
@@ -121,7 +121,7 @@ def validate(
         compared=len(verdicts),
         clock=_clock(old, new, common),
         common=_common(old, new, ours),
-        doubts=_doubts(verdicts),
+        doubts=[*old.doubts, *new.doubts, *_doubts(verdicts)],
     )  # fmt: skip
 
 
@@ -251,6 +251,7 @@ def _common(old: MachineRecord, new: MachineRecord, ours: Sequence[str]) -> floa
 def _doubts(verdicts: Sequence[PointVerdict]) -> list[str]:
     if not verdicts:
         return ["no kernel of ours is in both records, so that speed was not compared"]
-    if all(verdict.verdict is Verdict.inconclusive for verdict in verdicts):
-        return ["not one point could be decided: the spread between trials is too large"]
+    undecided = sum(verdict.verdict is Verdict.inconclusive for verdict in verdicts)
+    if undecided > len(verdicts) * (1 - DECIDED_SHARE):
+        return [f"{undecided} of {len(verdicts)} points could not be decided: too large a spread"]
     return []

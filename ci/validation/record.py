@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from ci.files import Fields, read_json, reviewable, write_whole
+from ci.policy import policy_for
 from ci.records import Outcome, PointSamples, Run, clean_name, load_run
 from ci.resources.record import Resources
+from ci.validity import disturbances
 
 SCHEMA = 1
 KIND = "gemmwatch-machine"
@@ -48,6 +50,7 @@ class MachineRecord:
     outcomes: Mapping[str, Outcome]
     reasons: Mapping[str, str]
     points: Mapping[str, PointRecord]
+    doubts: Sequence[str] = ()  # why its times cannot be believed
 
     @property
     def facts(self) -> dict[str, str]:
@@ -78,6 +81,7 @@ def record_of(run_json: Path, resources: Resources | None, program: str) -> Mach
         outcomes=run.samples.outcomes,
         reasons=run.samples.reasons,
         points=_points(run, read_json(run_json, _WAY_OUT)),
+        doubts=tuple(disturbances(run.samples, policy_for(run.samples.device))),
     )
 
 
@@ -96,6 +100,7 @@ def write_record(record: MachineRecord, path: Path) -> None:
         "code": dict(record.code),
         "outcomes": dict(record.outcomes),
         "reasons": dict(record.reasons),
+        "doubts": list(record.doubts),
         "points": {name: _document(point) for name, point in record.points.items()},
     }
     write_whole(path, reviewable(document))
@@ -124,6 +129,7 @@ def load_record(path: Path) -> MachineRecord:
         outcomes={name: Outcome(text) for name, text in outcomes.items()},
         reasons=fields.texts("reasons"),
         points={name: _point(point) for name, point in fields.named_objects("points").items()},
+        doubts=tuple(fields.strings("doubts")),
     )
 
 

@@ -21,20 +21,24 @@ def gemmwatch() -> Callable[..., int]:
     return lambda *words: run_command(["resources", *map(str, words)], add_parsers)
 
 
-def host_build(folder: Path, sources: Mapping[str, str]) -> Path:
-    """A build folder of host kernels, each of this C++."""
-    entries = []
-    for kernel, text in sources.items():
-        source = folder / f"{kernel}.cpp"
-        output = folder / "gemmwatch_rungs_cpu.dir" / f"{kernel}.cpp.o"
-        output.parent.mkdir(parents=True, exist_ok=True)
-        source.write_text(text)
-        command = ["g++", "-O2", "-c", str(source), "-o", str(output)]
-        subprocess.run(command, check=True)
-        entry = {"directory": str(folder), "file": str(source), "command": " ".join(command)}
-        entries.append(entry)
+def host_build(folder: Path, sources: Mapping[str, str], harness: str = "int h;") -> Path:
+    """A build folder of host kernels, and of a harness, each of this C++."""
+    entries = [
+        _compiled(folder, f"kernels/gemmwatch_rungs_cpu.dir/{kernel}.cpp.o", kernel, text)
+        for kernel, text in sources.items()
+    ]
+    entries.append(_compiled(folder, "bench/gemmwatch-bench.dir/main.cpp.o", "main", harness))
     (folder / "compile_commands.json").write_text(json.dumps(entries))
     return folder
+
+
+def _compiled(folder: Path, output: str, name: str, text: str) -> dict[str, str]:
+    source = folder / f"{name}.cpp"
+    (folder / output).parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(text)
+    command = ["g++", "-O2", "-c", str(source), "-o", output]
+    subprocess.run(command, check=True, cwd=folder)
+    return {"directory": str(folder), "file": str(source), "command": " ".join(command)}
 
 
 def function(name: str = "f", **changed: int | str) -> Function:

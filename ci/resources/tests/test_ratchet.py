@@ -22,6 +22,12 @@ def test_each_kind_of_loss_is_found_and_its_opposite_is_none(worse: Function, wo
     assert gain.loss == ""
 
 
+def test_an_occupancy_that_is_not_known_is_no_loss() -> None:
+    """A function without a bound of its block may be resident more often, or less."""
+    (finding,) = compare(resources([function()]), resources([function(resident_warps=0)]))
+    assert (finding.loss, finding.changes) == ("", "resident_warps 48 -> 0")
+
+
 def test_what_costs_the_same_is_no_loss_and_is_told() -> None:
     other = function(registers=48, code_bytes=8192, code="cc")
     (finding,) = compare(resources([function()]), resources([other]))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from ci.bench_program import ROOT
 from ci.errors import BadInput
 from ci.resources.listing import Cuobjdump
-from ci.resources.record import Resources, load_resources, record
+from ci.resources.record import Resources, kernel_of_source, load_resources, record
 from ci.resources.tests.conftest import host_build
 
 SOURCE = """
@@ -61,8 +63,8 @@ def build(folder: Path, factor: int = 2, grid: int = 1, source: str = SOURCE) ->
     (folder / "toy.cu").write_text(source)
     flags = [f"-DFACTOR={factor}", f"-DGRID={grid}", "-gencode=arch=compute_80,code=sm_80"]
     output = objects / "toy.cu.o"
-    command = [nvcc(), *flags, "-c", str(folder / "toy.cu"), "-o", str(output)]
-    subprocess.run(command, check=True)
+    command = [nvcc(), *flags, "-c", str(folder / "toy.cu"), "-o", str(output.relative_to(folder))]
+    subprocess.run(command, check=True, cwd=folder)
     entry = {"directory": str(folder), "file": str(folder / "toy.cu"), "command": " ".join(command)}
     (folder / "compile_commands.json").write_text(json.dumps([entry]))
     compiler = folder / "CMakeFiles" / "3.25.1" / "CMakeCUDACompiler.cmake"
@@ -152,6 +154,31 @@ def test_a_host_kernel_is_told_by_its_code_and_by_its_constants(tmp_path: Path) 
     assert code("one") == code("another")
     others = [code("step", "* 2", "* 5"), code("factor", "0.3", "0.7"), code("text", '"a"', '"b"')]
     assert len({code("again"), *others}) == 4
+
+
+def test_a_copied_folder_is_read_itself_and_not_what_it_was_copied_of(tmp_path: Path) -> None:
+    was = record(host_build(tmp_path / "build", {"rung": HOST_SOURCE}))
+    shutil.copytree(tmp_path / "build", tmp_path / "pinned")
+    host_build(tmp_path / "build", {"rung": HOST_SOURCE.replace("0.3", "0.7")})
+    assert record(tmp_path / "pinned") == was
+    assert record(tmp_path / "build") != was
+
+
+def test_two_kernels_of_one_name_are_refused(tmp_path: Path) -> None:
+    folder = host_build(tmp_path, {"rung": HOST_SOURCE})
+    commands = folder / "compile_commands.json"
+    commands.write_text(json.dumps(json.loads(commands.read_text()) * 2))
+    with pytest.raises(BadInput, match="two files are called rung"):
+        record(folder)
+
+
+def test_the_name_of_a_kernel_follows_from_its_file() -> None:
+    """The kernels of this repository, by what each file registers."""
+    registered = re.compile(r'Register registered\{\{\s*\.name = "(\w+)"')
+    files = [f for f in (ROOT / "kernels").glob("*/*.c*") if registered.search(f.read_text())]
+    assert len(files) > 15
+    for file in files:
+        assert registered.findall(file.read_text()) == [kernel_of_source(file)]
 
 
 def test_a_file_holds_what_was_recorded(toy: Resources, tmp_path: Path) -> None:

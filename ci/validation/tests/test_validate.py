@@ -222,7 +222,14 @@ def test_noise_that_hides_all_is_no_answer() -> None:
     }
     v = judged(with_points(record(), noisy), with_points(moved(record(), driver="590"), noisy))
     assert v.exit_code == Exit.no_answer
-    assert "not one point could be decided" in answer_text(v, GPU)
+    assert "3 of 3 points could not be decided" in answer_text(v, GPU)
+
+
+def test_a_disturbed_record_makes_nothing_safe() -> None:
+    hot = replace(record(), doubts=["the device was throttled"])
+    for v in (judged(hot, record()), judged(record(), hot)):
+        assert v.exit_code == Exit.no_answer
+        assert "the device was throttled" in answer_text(v, GPU)
 
 
 def test_the_answer_fits_a_screen_however_much_moved() -> None:
