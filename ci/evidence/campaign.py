@@ -149,7 +149,7 @@ def _measure(program: BenchProgram, slowed: str, stored: Samples) -> RealGate:
     head = BenchProgram(program.path, program.selection, program.device, slowed)
     judgement = PairedGate(folder, given_build(program.path), program, head).judge()
     screen = load_run(folder / "screen" / "run.json").samples
-    base, head = _pairs(folder / "pairs")
+    paired_base, paired_head = _pairs(folder / "pairs")
     return RealGate(
         card=card_of(screen),
         commit=screen.environment.get("commit", "unknown"),
@@ -159,8 +159,8 @@ def _measure(program: BenchProgram, slowed: str, stored: Samples) -> RealGate:
         trials=GateTrials(
             stored=ratios_of(stored),
             screened=ratios_of(screen),
-            base=base,
-            head=head,
+            base=paired_base,
+            head=paired_head,
             matched=same_orders(stored, screen),
         ),
     )
