@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -47,6 +48,14 @@ class Fields:
         if value != int(value):
             raise self.error(key, "a whole number")
         return int(value)
+
+    def moment(self, key: str) -> datetime:
+        """The ISO date under key, in UTC; one that names no zone is taken to be so."""
+        try:
+            moment = datetime.fromisoformat(self.text(key))
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError) as error:  # a zone can lead out of the years 1 to 9999
+            raise self.error(key, "an ISO date") from error
 
     def optional_number(self, key: str) -> float | None:
         return self.number(key) if self.has(key) else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from reports.files import Fields, ReportError, read_json
@@ -44,6 +45,7 @@ class Verdict:
     policy: Mapping[str, object]
     base: str
     head_fingerprint: Mapping[str, str]
+    head_finished: datetime | None  # None in a file of an earlier version
     summary: Mapping[str, int]
     points: tuple[PointVerdict, ...]  # worst first
     families: tuple[PointVerdict, ...]  # means over the shapes of a kernel, worst first
@@ -85,12 +87,14 @@ def read_verdict(path: Path) -> Verdict:
     if answer not in ANSWERS:
         raise ReportError(f"{path}: unknown answer {answer!r}; known: {', '.join(ANSWERS)}")
     summary = fields.object("summary")
+    head = fields.object("head")
     return Verdict(
         answer=answer,
         exit_code=fields.integer("exit_code"),
         policy=fields.object("policy").values,
         base=_side(fields.object("base")),
-        head_fingerprint=fields.object("head").texts("fingerprint"),
+        head_fingerprint=head.texts("fingerprint"),
+        head_finished=head.moment("finished") if head.has("finished") else None,
         summary={name: summary.integer(name) for name in summary.values},
         points=_points(fields.objects("points")),
         families=_points(fields.objects("families")),

@@ -8,7 +8,7 @@ from pathlib import Path
 from reports.files import ReportError
 from reports.model import Measured
 from reports.site.folder import replaced
-from reports.site.newest import check_is_newest, newest_night
+from reports.site.newest import check_is_newest, check_judges_newest, newest_night
 from reports.site.pages import Page, Site, pages
 from reports.site.trends import Trends
 from reports.verdict import Verdict
@@ -20,11 +20,8 @@ def build_site(trends: Trends, run: Measured | None, verdict: Verdict | None, fo
     """Writes the site. The run and the verdict, if given, are of the newest night."""
     if run:
         check_is_newest(trends, run)
-    if verdict and verdict.head_fingerprint != trends.fingerprint:
-        raise ReportError(
-            f"{trends.source}: the verdict is about another machine or build than the newest "
-            "night; give the verdict that `gemmwatch gate` wrote for that night"
-        )
+    if verdict:
+        check_judges_newest(trends, verdict)
     site = Site(trends, run or newest_night(trends), verdict)
     with replaced(folder) as new:
         listed = pages(trends)

@@ -7,6 +7,7 @@ import numpy as np
 from reports.files import ReportError
 from reports.model import Measured, Performance, Point, Sample
 from reports.site.trends import Series, Trends
+from reports.verdict import Verdict
 
 NO_REASON = "the history keeps no reason"
 ROUNDING = 0.001  # relative, at most, between a time and itself as the history keeps it
@@ -45,6 +46,23 @@ def check_is_newest(trends: Trends, run: Measured) -> None:
                 f"{run.source}: {point.id} has another time than on the newest night of "
                 f"{trends.source}; give the run of that night, or export the trends again"
             )
+
+
+def check_judges_newest(trends: Trends, verdict: Verdict) -> None:
+    """The verdict is told of the newest night, if it is on that night."""
+    night = trends.nights[-1]
+    if verdict.head_fingerprint != trends.fingerprint:
+        judged = "another machine or build than the newest night"
+    elif verdict.head_finished and verdict.head_finished.replace(microsecond=0) != night.finished:
+        judged = (
+            f"a run that ended at {verdict.head_finished}, the newest night at {night.finished}"
+        )
+    else:
+        return
+    raise ReportError(
+        f"{trends.source}: the verdict is about {judged}; "
+        "give the verdict that `gemmwatch gate` wrote for that night"
+    )
 
 
 def _differ(run: Performance, stored: Performance) -> bool:

@@ -293,7 +293,8 @@ def verdict(of: Json, answer: str = "regression") -> Json:
     return {
         "schema": 1, "answer": answer, "exit_code": codes[answer], "policy": {"tau_fail": 0.02},
         "base": {"fingerprint": fingerprint, "label": "baseline of 2000-01-02", "age_days": 12},
-        "head": {"fingerprint": fingerprint, "label": "this build"},
+        "head": {"fingerprint": fingerprint, "label": "this build",
+                 "finished": of["context"]["gemmwatch"]["finished"]},
         "summary": {**summary, "compared": len(points)}, "points": points,
         "families": [{**points[0], "id": "an invented family"}],
         "doubts": ["an invented doubt"] if answer == "untrusted" else [],
