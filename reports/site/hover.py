@@ -36,4 +36,5 @@ def hover_nights(trends: Trends, rate: RateUnit) -> dict[str, object]:
         "unit": rate.name,
         "dates": [night.date for night in trends.nights],
         "commits": [night.short_commit for night in trends.nights],
+        "disturbed": np.flatnonzero(~trends.believed).tolist(),
     }

@@ -1,4 +1,4 @@
-"""What moved: since the night before, and by change points of the last week and month."""
+"""What moved: since the last night that is believed, by steps of late, and by slow creep."""
 
 import math
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ WEEK, MONTH = timedelta(days=7), timedelta(days=31)
 
 @dataclass(frozen=True)
 class Move:
-    """The time of a point, relative to the control, against that of the night before."""
+    """The time of a point, relative to the control, against that of an earlier night."""
 
     series: Series
     change: float  # 0.05 = 5% slower
@@ -29,7 +29,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Turn:
-    """A point that has another outcome than on the night before."""
+    """A point that has another outcome than on an earlier night."""
 
     series: Series
     before: str  # empty: not visited
@@ -50,22 +50,18 @@ class Untimed:
 
 
 def moves(trends: Trends) -> list[Move]:
-    """Since the night before, largest first; none on the first night."""
-    if trends.last == 0:
-        return []
-    found = [_move(series, trends.last) for series in trends.series]
+    """Largest first; none if there is no night to compare the newest with."""
+    found = [move_of(trends, series) for series in trends.series]
     return sorted(
         (move for move in found if move), key=lambda move: (-abs(move.change), move.series.id)
     )
 
 
-def move_of(series: Series, night: int) -> Move | None:
-    return _move(series, night) if night > 0 else None
-
-
-def _move(series: Series, night: int) -> Move | None:
-    middle = series.log_ratio[night - 1 : night + 1]
-    low, high = series.low[night - 1 : night + 1], series.high[night - 1 : night + 1]
+def move_of(trends: Trends, series: Series) -> Move | None:
+    if trends.compared_with is None:
+        return None
+    nights = [trends.compared_with, trends.last]
+    middle, low, high = (column[nights] for column in (series.log_ratio, series.low, series.high))
     if not np.isfinite([*middle, *low, *high]).all():
         return None
     difference = middle[1] - middle[0]
@@ -81,31 +77,45 @@ def _move(series: Series, night: int) -> Move | None:
 
 
 def turns(trends: Trends) -> list[Turn]:
-    if trends.last == 0:
+    if trends.compared_with is None:
         return []
     found = []
     for series in trends.series:
-        before, after = (series.outcome(night) for night in (trends.last - 1, trends.last))
+        before, after = (series.outcome(night) for night in (trends.compared_with, trends.last))
         if before != after:
             found.append(Turn(series, before, after))
     return sorted(found, key=lambda turn: (turn.after == "passed", turn.after, turn.series.id))
 
 
 def recent_changes(trends: Trends, within: timedelta) -> list[Found]:
-    """Change points at most this old, largest first."""
-    found = [
-        Found(series, change)
-        for series in trends.series
-        for change in series.changes
-        if trends.age(change.night) <= within
-    ]
-    return sorted(found, key=lambda one: (-abs(one.change.change), one.series.id))
+    """Steps at most this old, largest first."""
+    found = _changes(trends.series)
+    return _largest_first(
+        one for one in found
+        if not one.change.creeps and trends.age(one.change.since) <= within
+    )  # fmt: skip
+
+
+def creeping(trends: Trends) -> list[Found]:
+    """What creeps in the epoch of the newest night, largest first."""
+    epoch = trends.nights[-1].epoch
+    return _largest_first(
+        one for one in _changes(trends.series)
+        if one.change.creeps and trends.nights[one.change.night].epoch == epoch
+    )  # fmt: skip
 
 
 def changes_of(series: Iterable[Series]) -> list[Found]:
-    """All change points, newest first."""
-    found = [Found(one, change) for one in series for change in one.changes]
-    return sorted(found, key=lambda one: (-one.change.night, one.series.id))
+    """All changes, those that began last first."""
+    return sorted(_changes(series), key=lambda one: (-one.change.since, one.series.id))
+
+
+def _changes(series: Iterable[Series]) -> list[Found]:
+    return [Found(one, change) for one in series for change in one.changes]
+
+
+def _largest_first(found: Iterable[Found]) -> list[Found]:
+    return sorted(found, key=lambda one: (-abs(one.change.change), one.series.id))
 
 
 def without_a_time(trends: Trends) -> list[Untimed]:

@@ -26,7 +26,7 @@ from reports.scoreboard import scores
 from reports.site import accuracy, hover, moves, resources, trend_chart
 from reports.site.inline_svg import DARK_VARIABLES, LIGHT_VARIABLES, PAGE, inline_svg
 from reports.site.names import slug
-from reports.site.trends import Series, Trends
+from reports.site.trends import Night, Series, Trends
 from reports.style import figure_style
 from reports.verdict import ANSWERS, Verdict
 
@@ -105,6 +105,7 @@ class Site:
         made.globals.update(
             trends=self.trends,
             night=self.trends.nights[-1],
+            compared_with=self._compared_with,
             newest=self.newest,
             rate=self.rate,
             menu=MENU,
@@ -119,6 +120,11 @@ class Site:
         )
         return made
 
+    @property
+    def _compared_with(self) -> Night | None:
+        number = self.trends.compared_with
+        return self.trends.nights[number] if number is not None else None
+
     def _overview(self) -> Context:
         trends = self.trends
         moved = moves.moves(trends)
@@ -129,13 +135,14 @@ class Site:
             "verdict": self.verdict,
             "answers": ANSWERS,
             "counts": self._counts(),
-            "before": trends.nights[-2] if trends.last else None,
             "turned": moves.turns(trends),
             "clear": [move for move in moved if move.clear],
             "compared": len(moved),
             "shown": MOST,
             "week": week,
             "month": [found for found in month if found not in week],
+            "creeping": moves.creeping(trends),
+            "disturbed": [night for night in reversed(trends.nights) if night.doubts],
             "untimed": moves.without_a_time(trends),
             "reasons": {point.id: point.reason for point in self.newest.points},
             "kernels": [
@@ -255,7 +262,7 @@ class Site:
             "name": name,
             "series": series,
             "charts": trend_chart.trend_charts(self.trends, series, self.rate, name),
-            "move": moves.move_of(series, self.trends.last),
+            "move": moves.move_of(self.trends, series),
             "readout": self._readout(series),
         }
 

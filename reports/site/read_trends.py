@@ -1,7 +1,6 @@
 """Reads trends.json, which `gemmwatch history export --format trends` writes."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -68,20 +67,13 @@ def _night(night: Fields, epochs: int) -> Night:
         raise night.error("epoch", "the index of an epoch")
     return Night(
         run=night.text("run"),
-        finished=_moment(night, "finished"),
+        finished=night.moment("finished"),
         commit=night.text("commit"),
         trials=night.integer("trials"),
         epoch=epoch,
         answer=_one_of(night, "answer", ANSWERS),
+        doubts=night.strings("doubts") if night.has("doubts") else (),
     )
-
-
-def _moment(fields: Fields, key: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(fields.text(key))
-    except ValueError as error:
-        raise fields.error(key, "an ISO date") from error
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _epoch(epoch: Fields, nights: int) -> Epoch:
@@ -144,9 +136,12 @@ def _column(fields: Fields, key: str, nights: int) -> Column:
 
 
 def _change(change: Fields, nights: int) -> Change:
+    night, before = (_index(change, key, nights) for key in ("night", "before"))
+    if before >= night:
+        raise change.error("before", "an earlier night than that of the change")
     return Change(
-        night=_index(change, "night", nights),
-        before=_index(change, "before", nights),
+        night=night,
+        before=before,
         from_commit=change.text("from_commit"),
         to_commit=change.text("to_commit"),
         change=change.number("change"),

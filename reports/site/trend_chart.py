@@ -1,6 +1,7 @@
 """The trend of a point: its speed against the control, its absolute rate, and a sparkline.
 
-Levels are drawn between change points, so that a step is seen before the noise is.
+Levels are drawn between change points, so that a step is seen before the noise is. A line joins
+the nights that are believed; those on which the machine was disturbed are rings beside it.
 """
 
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ TITLE_AT, EPOCHS_AT = 0.14, 0.33  # from the top
 
 COMPARABLE = 3  # a control faster or slower by more than this factor would flatten the line
 FEW = 45  # nights that leave room for a dot each
+BEHIND_WORDS = {"facecolor": PAGE.paper, "edgecolor": "none", "alpha": 0.75, "pad": 0.8}
 FRAME = (LEFT / WIDTH, 1 - RIGHT / WIDTH)  # where the axis of time begins and ends
 
 
@@ -59,7 +61,8 @@ def sparkline(trends: Trends, series: Series, name: str) -> Markup:
     days = trends.days
     axes.set_xlim(*time_limits(trends))
     _epoch_lines(axes, trends, days)
-    _line(axes, days, series.speed, PAGE.own)
+    _line(axes, days, _believed(trends, series.speed), PAGE.own)
+    _rings(axes, trends, series.speed, PAGE.own, size=2.5)
     for turn in turns(trends, series):
         _triangle(axes, days, turn, size=4.5)
     alt = f"Speed of {series.problem.id} relative to the control, {len(days)} nights"
@@ -75,25 +78,26 @@ def time_limits(trends: Trends) -> tuple[float, float]:
 
 def _speed_figure(trends: Trends, series: Series) -> Figure:
     figure, axes, days = _frame(trends, "speed, × control")
-    axes.fill_between(
-        days, series.speed_low, series.speed_high, color=PAGE.own, alpha=0.22, linewidth=0
-    )
-    _line(axes, days, series.speed, PAGE.own)
+    low, high = (_believed(trends, ends) for ends in (series.speed_low, series.speed_high))
+    axes.fill_between(days, low, high, color=PAGE.own, alpha=0.22, linewidth=0)
+    _line(axes, days, _believed(trends, series.speed), PAGE.own)
     for level in levels(trends, series):
-        axes.plot(days[[level.first, level.last]], [level.speed] * 2, color=PAGE.ink, linewidth=1.1)
-    _limit(axes, series)
-    axes.axhline(1, color=PAGE.vendor, linewidth=0.9, linestyle=(0, (4, 2)), zorder=0.9)
+        axes.plot(days[list(level.nights)], level.speeds, color=PAGE.ink, linewidth=1.1)
+    _limit(axes, _believed(trends, series.speed))
+    _rings(axes, trends, series.speed, PAGE.own)
+    if series.timed:
+        axes.axhline(1, color=PAGE.vendor, linewidth=0.9, linestyle=(0, (4, 2)), zorder=0.9)
     for turn in turns(trends, series):
         _triangle(axes, days, turn, size=6)
         _words(axes, days, turn)
     _failures(axes, days, series)
-    _scale(axes)
+    _scale(axes, series)
     return figure
 
 
-def _limit(axes: Axes, series: Series) -> None:
+def _limit(axes: Axes, speed: Column) -> None:
     """By the speeds: the interval of a night with few trials would leave them no room."""
-    known = series.speed[np.isfinite(series.speed)]
+    known = speed[np.isfinite(speed)]
     if known.size:
         low, high = float(known.min()), float(known.max())
         margin = max(0.2 * (high - low), 0.01 * high)
@@ -102,11 +106,13 @@ def _limit(axes: Axes, series: Series) -> None:
 
 def _rate_figure(trends: Trends, series: Series, rate: RateUnit) -> Figure:
     figure, axes, days = _frame(trends, rate.name)
+    own, control = (rate.per_tflops * values for values in (series.tflops, series.control_tflops))
     if _shows_control(series):
-        _line(axes, days, series.control_tflops * rate.per_tflops, PAGE.vendor, width=0.8)
+        _line(axes, days, _believed(trends, control), PAGE.vendor, width=0.8)
         _head(axes, 1.0, "control", PAGE.vendor, side="right")
-    _line(axes, days, series.tflops * rate.per_tflops, PAGE.own)
-    _scale(axes)
+    _line(axes, days, _believed(trends, own), PAGE.own)
+    _rings(axes, trends, own, PAGE.own)
+    _scale(axes, series)
     return figure
 
 
@@ -132,17 +138,20 @@ def _frame(trends: Trends, title: str) -> tuple[Figure, Axes, Column]:
     return figure, axes, days
 
 
-def _scale(axes: Axes) -> None:
+def _scale(axes: Axes, series: Series) -> None:
     """Grid and numbers, as plain lines and words: ticks take half the time of so small a figure."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     axes.set(xlim=(left, right), ylim=(low, high))
     steps = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    values = [value for value in steps if low <= value <= high]
+    values = [value for value in steps if low <= value <= high and series.timed]
     dates = time_ticks(left, right)
     look: dict[str, Any] = {"color": PAGE.grid, "linewidth": 0.5, "zorder": 0.5}
     axes.hlines([low, *values], left, right, **look)
     axes.vlines([day for day, _ in dates], low, high, **look)
     words: dict[str, Any] = {"color": PAGE.muted, "fontsize": SMALL}
+    if not series.timed:
+        axes.text(0.5, 0.5, "no time on any night", transform=axes.transAxes,
+                  ha="center", bbox=BEHIND_WORDS, **words)  # fmt: skip
     for value, number in zip(values, _numbers(values), strict=True):
         axes.text(-0.015, value, number, transform=axes.get_yaxis_transform(),
                   ha="right", va="center", **words)  # fmt: skip
@@ -174,6 +183,19 @@ def _head(axes: Axes, x: float, words: str, colour: str, side: str) -> None:
     axes.text(
         x, 1 + (ABOVE - TITLE_AT) / height, words, transform=axes.transAxes, color=colour,
         fontsize=SMALL if side == "right" else TEXT, ha=side, va="center",
+    )  # fmt: skip
+
+
+def _believed(trends: Trends, values: Column) -> Column:
+    return np.where(trends.believed, values, np.nan)
+
+
+def _rings(axes: Axes, trends: Trends, values: Column, colour: str, size: float = 4) -> None:
+    """The nights that are not believed, at the edge where they are beyond it."""
+    disturbed = ~trends.believed & np.isfinite(values)
+    axes.plot(
+        trends.days[disturbed], np.clip(values[disturbed], *axes.get_ylim()), "o", color=colour,
+        markersize=size, markerfacecolor="none", markeredgewidth=0.8, clip_on=False,
     )  # fmt: skip
 
 
@@ -214,24 +236,30 @@ def _epoch_names(axes: Axes, trends: Trends, days: Column) -> None:
 
 
 def _triangle(axes: Axes, days: Column, turn: Turn, size: float) -> None:
-    """Points the way the speed went, at the first night of the new level."""
+    """Points the way the speed went: at the first night of the new level, hollow for a creep."""
+    colour = PAGE.alarm if turn.slower else PAGE.own
+    fill, edge = (PAGE.paper, colour) if turn.change.creeps else (colour, PAGE.paper)
     axes.plot(
-        [days[turn.change.night]], [turn.speed], "v" if turn.slower else "^",
-        color=PAGE.alarm if turn.slower else PAGE.own, markersize=size, markeredgecolor=PAGE.paper,
-        markeredgewidth=0.6, zorder=4,
+        [days[turn.night]], [turn.speed], "v" if turn.slower else "^", markersize=size,
+        markerfacecolor=fill, markeredgecolor=edge, markeredgewidth=0.8, zorder=4,
     )  # fmt: skip
 
 
 def _words(axes: Axes, days: Column, turn: Turn) -> None:
-    day = days[turn.change.night]
+    words = f"{percent(abs(turn.change.change))} {'slower' if turn.slower else 'faster'}"
+    look: dict[str, Any] = {
+        "color": PAGE.alarm if turn.slower else PAGE.own, "fontsize": SMALL, "fontweight": "bold",
+        "va": "center", "zorder": 5, "bbox": BEHIND_WORDS,
+    }  # fmt: skip
+    if turn.change.creeps:  # in the corner that a sloping level leaves free
+        axes.text(1, 0.94 if turn.slower else 0.14, f"{words} by creep", transform=axes.transAxes,
+                  ha="right", **look)  # fmt: skip
+        return
+    day = days[turn.night]
     late = day > sum(axes.get_xlim()) / 2
-    size = percent(abs(turn.change.change))
     axes.annotate(
-        f"{size} slower" if turn.slower else f"{size} faster", (day, turn.speed),
-        xytext=(-6 if late else 6, 9 if turn.slower else -9), textcoords="offset points",
-        color=PAGE.alarm if turn.slower else PAGE.own, fontsize=SMALL, fontweight="bold",
-        ha="right" if late else "left", va="center", zorder=5,
-        bbox={"facecolor": PAGE.paper, "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+        words, (day, turn.speed), xytext=(-6 if late else 6, 9 if turn.slower else -9),
+        textcoords="offset points", ha="right" if late else "left", **look,
     )  # fmt: skip
 
 

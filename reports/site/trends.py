@@ -26,6 +26,7 @@ class Night:
     trials: int
     epoch: int
     answer: str  # of the gate; empty if it was not asked
+    doubts: tuple[str, ...]  # why the machine was disturbed, so that no time of it is believed
 
     @property
     def date(self) -> str:
@@ -33,7 +34,12 @@ class Night:
 
     @property
     def short_commit(self) -> str:
-        return self.commit[:7]
+        return short_commit(self.commit)
+
+
+def short_commit(commit: str) -> str:
+    """Seven digits, and whether the sources had been changed since."""
+    return commit[:7] + ("-dirty" if commit.endswith("-dirty") else "")
 
 
 @dataclass(frozen=True)
@@ -51,10 +57,10 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Change:
-    """A change point: the level of a series moved, and stayed."""
+    """The level of a series moved, and stayed: in a step, or creeping over many nights."""
 
-    night: int  # the first of the new level
-    before: int  # the last of the old one
+    night: int  # of a step, the first of the new level; of a creep, the last that it was seen on
+    before: int  # of a step, the last of the old level; of a creep, the one that it begins at
     from_commit: str
     to_commit: str
     change: float  # of time: 0.03 = 3% slower
@@ -64,10 +70,24 @@ class Change:
     kind: str  # step or creep
 
     @property
+    def creeps(self) -> bool:
+        return self.kind == "creep"
+
+    @property
+    def since(self) -> int:
+        """The night that it began."""
+        return self.before if self.creeps else self.night
+
+    @property
     def commits(self) -> str:
-        """The range as git takes it; empty if no commit is known."""
-        ends = [self.from_commit[:7], self.to_commit[:7]]
-        return "..".join(dict.fromkeys(filter(None, ends)))
+        """The range that git would list, a "?" for an end that is not known; empty if neither is.
+        A commit that stands at both ends is not to blame, unless its sources had been changed."""
+        if not (self.from_commit or self.to_commit):
+            return ""
+        ends = [short_commit(commit) or "?" for commit in (self.from_commit, self.to_commit)]
+        if self.from_commit == self.to_commit and not self.to_commit.endswith("-dirty"):
+            return f"same commit {ends[0]}: not the code"
+        return "..".join(ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +107,11 @@ class Series:
     bound_share: Column
     outcomes: Mapping[int, str]  # of the nights on which it did not pass
     changes: tuple[Change, ...]  # oldest first
+
+    @property
+    def timed(self) -> bool:
+        """Whether it passed at least once."""
+        return bool(np.isfinite(self.us).any())
 
     @cached_property
     def speed(self) -> Column:
@@ -141,6 +166,18 @@ class Trends:
     @property
     def last(self) -> int:
         return len(self.nights) - 1
+
+    @cached_property
+    def believed(self) -> NDArray[np.bool_]:
+        """By night: whether its times are believed."""
+        return np.array([not night.doubts for night in self.nights])
+
+    @property
+    def compared_with(self) -> int | None:
+        """The night that the newest one is held against, the last before it that is believed; none
+        if there is no such, or if the newest is not believed itself."""
+        earlier = np.flatnonzero(self.believed[:-1])
+        return int(earlier[-1]) if earlier.size and self.believed[-1] else None
 
     @cached_property
     def days(self) -> Column:

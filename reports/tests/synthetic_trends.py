@@ -21,6 +21,9 @@ CUBLAS = ("13.0.2", "13.2.0")
 # A kernel's name that would run as markup, script or formula, were it not escaped.
 HOSTILE = """<img src=x onerror=hacked=1></script>'"$x^2$"""
 STEPS = (0.034, -0.021, 0.062, 0.013, -0.048)  # of time
+CREEP = 0.045  # of time
+DISTURBANCE = 0.08  # of time
+DOUBT = "the control of 31 of 400 points moved by more than 3% between trials"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,18 @@ class Plan:
         which = index // 5
         night = self.nights - 1 - (which * which * 3) % (self.nights - 2)
         return night, STEPS[which % len(STEPS)]
+
+    def creep(self, index: int) -> tuple[int, float] | None:
+        """Two points of a kind creep from the first night of the newest epoch until today."""
+        if index not in (2, 8) or self.cublas_night >= self.nights - 3:
+            return None
+        return self.cublas_night, CREEP if index == 2 else -CREEP
+
+    @property
+    def disturbed(self) -> set[int]:
+        """Nights that are not believed; no step lies at one, since the history sees none there."""
+        steps = {step[0] for index in range(self.points) if (step := self.step(index))}
+        return set(range(12, self.nights - 1, 29)) - steps - {night - 1 for night in steps}
 
 
 def plan(nights: int = 365, points: int = 400) -> Plan:
@@ -101,7 +116,8 @@ def commit(night: int) -> str:
 def _night(of: Plan, night: int, finished: datetime) -> Json:
     epoch = sum(night >= first for first in of.epochs) - 1
     return {"run": f"{night:012x}", "finished": finished.isoformat(), "commit": commit(night),
-            "trials": 6, "epoch": epoch, "answer": "pass"}  # fmt: skip
+            "trials": 6, "epoch": epoch, "answer": "pass",
+            "doubts": [DOUBT] if night in of.disturbed else []}  # fmt: skip
 
 
 def _epoch(of: Plan, made: Machine, number: int) -> Json:
@@ -129,7 +145,13 @@ def _series(
     changes = []
     if step := of.step(index):
         log_ratio += np.where(nights >= step[0], np.log1p(step[1]), 0)
-        changes.append(_change(*step))
+        changes.append(_change("step", step[0] - 1, *step))
+    if creep := of.creep(index):
+        since, size = creep
+        done = (nights - since) / (of.nights - 1 - since)
+        log_ratio += np.log1p(size) * np.clip(done, 0, 1)
+        changes.append(_change("creep", since, of.nights - 1, size))
+    log_ratio += np.where(np.isin(nights, list(of.disturbed)), np.log1p(DISTURBANCE), 0)
     half = np.abs(draw.normal(0.009, 0.002, of.nights))
     failures = of.nights // 90 if index % 7 == 3 else 0
     failed = set(draw.choice(of.nights, size=failures, replace=False).tolist())
@@ -150,10 +172,10 @@ def _series(
     }  # fmt: skip
 
 
-def _change(night: int, size: float) -> Json:
-    return {"night": night, "before": night - 1, "from_commit": commit(night - 1),
+def _change(kind: str, before: int, night: int, size: float) -> Json:
+    return {"night": night, "before": before, "from_commit": commit(before),
             "to_commit": commit(night), "change": size, "low": size - 0.006, "high": size + 0.006,
-            "p": 0.001, "kind": "step"}  # fmt: skip
+            "p": 0.001, "kind": kind}  # fmt: skip
 
 
 def _resource(of: Plan, rung: Rung) -> Json:

@@ -137,6 +137,20 @@ def test_pointing_at_a_night_says_what_it_was(
     assert readout.text == at_rest
 
 
+def test_a_disturbed_night_is_read_as_such(browser: Browser, site: Path, site_trends: Json) -> None:
+    (disturbed,) = (n for n, night in enumerate(site_trends["nights"]) if night["doubts"])
+    browser.open(problem_page(site))
+    plot = browser.one(f"[data-chart={KERNEL}] .plot")
+    data = browser.ask("JSON.parse(document.getElementById('hover').textContent).nights")
+    left, right = data["frame"]
+    said = {}
+    for night in (disturbed, disturbed + 1):
+        browser.point(plot, left + data["at"][night] * (right - left))
+        said[night] = browser.one(f"#{KERNEL}-readout").text
+    assert " · disturbed · " in said[disturbed]
+    assert "disturbed" not in said[disturbed + 1]
+
+
 def test_arrow_keys_walk_the_nights(browser: Browser, site: Path, site_trends: Json) -> None:
     browser.open(problem_page(site))
     chart = browser.one(f"[data-chart={KERNEL}]")

@@ -50,7 +50,7 @@ def test_a_move_is_a_ratio_of_times_with_its_interval(tmp_path: Path, changed: J
     plant(changed["series"][0], -2, log_ratio=0.1, half=0.003)
     plant(changed["series"][0], -1, log_ratio=0.1 + math.log(1.05), half=0.004)
     trends = read(tmp_path, changed)
-    move = moves.move_of(trends.series[0], trends.last)
+    move = moves.move_of(trends, trends.series[0])
     assert move is not None
     assert move.change == pytest.approx(0.05)
     half = math.sqrt(0.003**2 + 0.004**2)
@@ -66,7 +66,7 @@ def test_a_move_is_clear_beyond_its_interval(
     plant(changed["series"][0], -2, log_ratio=0.0, half=0.005)
     plant(changed["series"][0], -1, log_ratio=step, half=0.005)  # together 0.0071
     trends = read(tmp_path, changed)
-    move = moves.move_of(trends.series[0], trends.last)
+    move = moves.move_of(trends, trends.series[0])
     assert move is not None
     assert move.clear is clear
 
@@ -86,6 +86,34 @@ def test_the_first_night_has_no_moves(tmp_path: Path) -> None:
     trends = read(tmp_path, synthetic_trends.trends(synthetic_trends.plan(nights=1, points=5)))
     assert moves.moves(trends) == []
     assert moves.turns(trends) == []
+
+
+def disturb(trends: Json, *nights: int) -> None:
+    for night in nights:
+        trends["nights"][night]["doubts"] = ["the control moved"]
+
+
+def test_a_disturbed_night_is_passed_over_by_the_next(tmp_path: Path, changed: Json) -> None:
+    for night, log_ratio in ((-3, 0.1), (-2, 0.7), (-1, 0.1 + math.log(1.05))):
+        plant(changed["series"][0], night, log_ratio, half=0.003)
+    changed["series"][0]["outcomes"] = {"57": "failed", "58": "timed_out"}
+    disturb(changed, -2)
+    trends = read(tmp_path, changed)
+    assert trends.compared_with == 57
+    move = moves.move_of(trends, trends.series[0])
+    assert move is not None
+    assert move.change == pytest.approx(0.05)
+    turn = next(turn for turn in moves.turns(trends) if turn.series is trends.series[0])
+    assert (turn.before, turn.after) == ("failed", "passed")
+
+
+@pytest.mark.parametrize("nights", [[-1], range(59)], ids=["the newest", "all others"])
+def test_nothing_is_compared_without_two_nights_that_are_believed(
+    tmp_path: Path, changed: Json, nights: list[int]
+) -> None:
+    disturb(changed, *nights)
+    trends = read(tmp_path, changed)
+    assert (moves.moves(trends), moves.turns(trends)) == ([], [])
 
 
 def test_outcomes_that_changed_are_told_worst_first(tmp_path: Path, changed: Json) -> None:
@@ -132,14 +160,65 @@ def test_levels_end_at_epochs_and_change_points(tmp_path: Path, changed: Json) -
     series["outcomes"] = {}
     for night in range(PLAN.nights):
         plant(series, night, log_ratio=0.0 if night < 30 else math.log(1.25), half=0.01)
-    series["changes"] = [{**changed["series"][5]["changes"][0], "night": 30, "change": 0.25}]
+    series["changes"] = [change("step", 29, 30, 0.25)]
     trends = read(tmp_path, changed)
     found = levels(trends, trends.series[0])
-    assert [level.first for level in found] == [0, PLAN.driver_night, 30, PLAN.cublas_night]
-    assert [level.speed for level in found] == pytest.approx([1, 1, 0.8, 0.8])
+    assert [level.nights for level in found] == [(0, 19), (20, 29), (30, 39), (40, 59)]
+    assert [speed for level in found for speed in level.speeds] == pytest.approx(
+        [1] * 4 + [0.8] * 4
+    )
     (turn,) = turns(trends, trends.series[0])
     assert turn.slower
+    assert turn.night == 30
     assert turn.speed == pytest.approx(0.8)
+
+
+def change(kind: str, before: int, night: int, size: float) -> Json:
+    return {"kind": kind, "before": before, "night": night, "from_commit": "", "to_commit": "",
+            "change": size, "low": size, "high": size, "p": 0.001}  # fmt: skip
+
+
+def test_disturbed_nights_have_no_part_in_a_level(tmp_path: Path, changed: Json) -> None:
+    series = changed["series"][0]
+    series |= {"outcomes": {}, "changes": []}
+    disturbed = [*range(40, 46), *range(50, 58), 59]  # most nights of the newest epoch
+    for night in range(PLAN.nights):
+        plant(series, night, log_ratio=0.7 if night in disturbed else 0.0, half=0.01)
+    disturb(changed, *disturbed)
+    trends = read(tmp_path, changed)
+    newest = levels(trends, trends.series[0])[-1]
+    assert newest.nights == (46, 58)
+    assert newest.speeds == pytest.approx((1, 1))
+
+
+def test_creep_slopes_a_level_and_ends_none(tmp_path: Path, changed: Json) -> None:
+    series = changed["series"][0]
+    series["outcomes"] = {}
+    for night in range(PLAN.nights):  # level until 45, then by 1% a night
+        plant(series, night, log_ratio=0.01 * max(night - 45, 0), half=0.01)
+    size = math.expm1(0.14)
+    series["changes"] = [change("creep", 45, 59, size)]
+    trends = read(tmp_path, changed)
+    newest = levels(trends, trends.series[0])[-1]
+    assert newest.nights == (40, 45, 59)
+    assert newest.speeds == pytest.approx((1, 1, math.exp(-0.14)))
+    (turn,) = turns(trends, trends.series[0])
+    assert (turn.night, turn.slower) == (52, True)
+    assert turn.speed == pytest.approx((1 + math.exp(-0.14)) / 2)  # on the bar as it is drawn
+
+
+def test_creep_is_told_apart_while_its_epoch_lasts(tmp_path: Path, changed: Json) -> None:
+    for series in changed["series"]:
+        series["changes"] = []
+    now, then, step = changed["series"][:3]
+    now["changes"] = [change("creep", 40, 59, 0.03)]
+    then["changes"] = [change("creep", 22, 39, 0.04)]  # of the epoch before
+    step["changes"] = [change("step", 55, 56, 0.05)]
+    trends = read(tmp_path, changed)
+    assert [found.series.id for found in moves.creeping(trends)] == [now["id"]]
+    assert [found.series.id for found in moves.recent_changes(trends, moves.MONTH)] == [step["id"]]
+    newest_first = moves.changes_of(trends.series)
+    assert [found.change.since for found in newest_first] == [56, 40, 22]
 
 
 def test_the_newest_night_has_the_numbers_of_its_columns(tmp_path: Path, made: Json) -> None:

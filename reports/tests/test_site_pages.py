@@ -12,19 +12,21 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from reports.files import ReportError
-from reports.site import build
+from reports.site import build, trend_chart
 from reports.site.folder import replaced
-from reports.site.newest import newest_night
+from reports.site.newest import check_judges_newest, newest_night
 from reports.site.pages import MENU, Site, pages
 from reports.site.read_trends import read_trends
 from reports.tests import synthetic, synthetic_trends
 from reports.tests.html_reader import Page, read_page
 from reports.tests.synthetic import Json, write
 from reports.tests.synthetic_trends import HOSTILE
-from reports.verdict import read_verdict
+from reports.units import RateUnit
+from reports.verdict import Verdict, read_verdict
 
 PROBLEM = "bf16/nn/4096x4096x4096"
 PROBLEM_PAGE = "problems/bf16-nn-4096x4096x4096.html"
+FIRST_NIGHT = "2030-12-01"
 
 
 @pytest.fixture
@@ -125,10 +127,10 @@ def test_the_overview_tells_what_moved(made: Json, read: dict[str, Page]) -> Non
         rows = [row for row in overview.rows if series["id"] in row and len(row) == 8]
         assert len(rows) == 1
         assert rows[0][0] == f"{100 * change['change']:+.1f}%"
-        assert rows[0][4] == made["nights"][change["night"]]["finished"][:10]
-        assert rows[0][5] == "..".join(
-            dict.fromkeys([change["from_commit"][:7], change["to_commit"][:7]])
-        )
+        first = change["before" if change["kind"] == "creep" else "night"]
+        assert rows[0][4] == made["nights"][first]["finished"][:10]
+        assert change["to_commit"][:7] in rows[0][5]
+    assert {change["kind"] for _, change in found} == {"step", "creep"}
 
 
 def test_a_problem_s_page_has_the_numbers_of_its_series(made: Json, read: dict[str, Page]) -> None:
@@ -137,6 +139,54 @@ def test_a_problem_s_page_has_the_numbers_of_its_series(made: Json, read: dict[s
     rate = 2 * 4096**3 / series["us"][-1] / 1e6
     assert f"Newest night: {speed:.3f} × control (" in read[PROBLEM_PAGE].text
     assert f"· {rate:.0f} TFLOP/s" in read[PROBLEM_PAGE].text
+
+
+def test_creep_is_dated_from_its_beginning(made: Json, read: dict[str, Page]) -> None:
+    ((series, creep), *_) = [
+        (series, change) for series in made["series"] for change in series["changes"]
+        if change["kind"] == "creep"
+    ]  # fmt: skip
+    since = made["nights"][creep["before"]]["finished"][:10]
+    assert f"of time since {since}, by creep" in read[f"kernels/{series['kernel']}.html"].text
+    problem = read[f"problems/{series['problem'].replace('/', '-')}.html"].text
+    assert re.search(rf"since\s+{since}, [0-9a-f]+\.\.[0-9a-f]+, creep", problem)
+    assert "4.5% slower by creep" in problem
+
+
+def test_a_disturbed_night_is_told_and_passed_over(tmp_path: Path, made: Json) -> None:
+    made["nights"][-2]["doubts"] = ["the fan <stood> still"]
+    overview = overview_of(tmp_path, made)
+    date, earlier = (made["nights"][night]["finished"][:10] for night in (-2, -3))
+    assert f"Since the last night that is believed, {earlier}" in overview.headings
+    assert overview.row(date) == [date, "the fan <stood> still"]
+    assert "The newest night is not believed" not in overview.text
+
+
+def test_a_newest_night_that_was_disturbed_says_so_on_every_page(
+    tmp_path: Path, made: Json
+) -> None:
+    made["nights"][-1]["doubts"] = ["the fan stood still"]
+    site = site_of(tmp_path, made)
+    text = {page.kind: site.render(page).decode() for page in pages(site.trends)}
+    assert len(text) == 8
+    for kind, html in text.items():
+        assert "The machine was disturbed: the fan stood still." in html, kind
+    assert "Nothing is compared: this night is not believed." in text["overview"]
+    assert "largest moves" not in text["overview"]
+
+
+def test_a_disturbed_night_is_a_ring_beside_the_line(tmp_path: Path, made: Json) -> None:
+    rings = rings_of(tmp_path, made)
+    made["nights"][3]["doubts"] = ["the fan stood still"]
+    assert rings_of(tmp_path, made) == rings + 1
+
+
+def rings_of(folder: Path, made: Json) -> int:
+    """Markers of the speed chart of wgmma_tma that are drawn but not filled."""
+    trends = read_trends(write(folder / "trends.json", made))
+    series = next(one for one in trends.series if one.id == f"wgmma_tma/{PROBLEM}")
+    svg = trend_chart.trend_charts(trends, series, RateUnit("TFLOP/s", 1), "x").speed
+    return len(re.findall(r'<use [^>]*style="fill-opacity: 0', svg))
 
 
 def test_a_new_epoch_is_announced(tmp_path: Path, made: Json) -> None:
@@ -172,9 +222,15 @@ def test_a_point_that_never_passed_has_a_page(tmp_path: Path, made: Json) -> Non
     for name in ("log_ratio", "low", "high", "us", "control_us", "bound_share"):
         made["series"][0][name] = [None] * len(made["nights"])
     made["series"][0]["outcomes"] = {str(n): "incorrect" for n in range(len(made["nights"]))}
+    made["series"][0]["changes"] = []
     site = site_of(tmp_path, made)
-    page = next(page for page in pages(site.trends) if page.path == PROBLEM_PAGE)
-    assert "Newest night: incorrect" in site.render(page).decode()
+    text = {page.path: site.render(page).decode() for page in pages(site.trends)}
+    assert "Newest night: incorrect" in text[PROBLEM_PAGE]
+    assert text[PROBLEM_PAGE].count("no time on any night") == 2  # its two charts
+    overview = read_page(text["index.html"])
+    assert overview.row("incorrect", made["series"][0]["id"])[2] == FIRST_NIGHT
+    kernel = read_page(text[f"kernels/{made['series'][0]['kernel']}.html"])
+    assert "incorrect" in kernel.text
 
 
 def test_a_night_without_any_time_is_told(tmp_path: Path, made: Json) -> None:
@@ -192,7 +248,7 @@ def test_a_night_without_any_time_is_told(tmp_path: Path, made: Json) -> None:
 
 def test_the_verdict_of_the_night_stands_on_the_overview(tmp_path: Path, made: Json) -> None:
     verdict = synthetic.verdict(synthetic.run(synthetic_trends.machine(), trials=1))
-    verdict["head"]["fingerprint"] = made["epochs"][-1]["fingerprint"]
+    verdict["head"] |= {"fingerprint": made["epochs"][-1]["fingerprint"], "finished": None}
     read = read_trends(write(tmp_path / "trends.json", made))
     judged = read_verdict(write(tmp_path / "verdict.json", verdict))
     site = Site(read, newest_night(read), judged)
@@ -203,6 +259,23 @@ def test_the_verdict_of_the_night_stands_on_the_overview(tmp_path: Path, made: J
     with pytest.raises(ReportError, match="verdict is about another machine or build"):
         build.build_site(read, None, stranger, tmp_path / "site")
     assert not (tmp_path / "site").exists()
+
+
+def test_a_verdict_of_another_night_is_told_apart(tmp_path: Path, made: Json) -> None:
+    trends = read_trends(write(tmp_path / "trends.json", made))
+    verdict = synthetic.verdict(synthetic.run(synthetic_trends.machine(), trials=1))
+    verdict["head"]["fingerprint"] = made["epochs"][-1]["fingerprint"]
+
+    def judged(finished: str | None) -> Verdict:
+        verdict["head"]["finished"] = finished
+        return read_verdict(write(tmp_path / "verdict.json", verdict))
+
+    check_judges_newest(trends, judged("2030-12-30T04:10:00.25+01:00"))
+    check_judges_newest(trends, judged(None))  # as older versions wrote it
+    with pytest.raises(ReportError, match=r"ended at 2030-12-29 .* newest night at 2030-12-30 03"):
+        check_judges_newest(trends, judged("2030-12-29T03:10:00Z"))
+    with pytest.raises(ReportError, match=r"verdict.json: head.finished is not an ISO date"):
+        judged("yesterday")
 
 
 def test_a_year_of_twenty_kernels_fits_a_page(tmp_path: Path) -> None:

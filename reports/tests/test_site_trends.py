@@ -58,6 +58,40 @@ def test_only_what_was_visited_is_listed(tmp_path: Path, made: Json) -> None:
     assert [kernel.name for kernel in trends.kernels if kernel.control] == ["cublas"]
 
 
+CLEAN, LATER = "0123456" + "789abcdef" * 3, "fedcba9" + "876543210" * 3
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        (CLEAN, LATER, "0123456..fedcba9"),
+        (CLEAN, CLEAN, "same commit 0123456: not the code"),
+        ("", LATER, "?..fedcba9"),
+        (CLEAN, "", "0123456..?"),
+        ("", "", ""),
+        (CLEAN, f"{CLEAN}-dirty", "0123456..0123456-dirty"),
+        # Two states of a changed tree have one name: the code may be to blame.
+        (f"{CLEAN}-dirty", f"{CLEAN}-dirty", "0123456-dirty..0123456-dirty"),
+    ],
+)
+def test_only_commits_that_can_be_to_blame_are_named(
+    tmp_path: Path, made: Json, first: str, last: str, told: str
+) -> None:
+    changed = copy.deepcopy(made)
+    changed["series"][0]["changes"][0] |= {"from_commit": first, "to_commit": last}
+    changed["nights"][-1]["commit"] = f"{LATER}-dirty"
+    trends = read_trends(write(tmp_path / "t.json", changed))
+    assert trends.series[0].changes[0].commits == told
+    assert trends.nights[-1].short_commit == "fedcba9-dirty"
+
+
+def test_an_export_without_doubts_has_none(tmp_path: Path, made: Json) -> None:
+    changed = copy.deepcopy(made)
+    for night in changed["nights"]:
+        del night["doubts"]
+    assert read_trends(write(tmp_path / "t.json", changed)).believed.all()
+
+
 def set_in(*path: Any, to: Any) -> Callable[[Json], None]:
     def change(trends: Json) -> None:
         inner: Any = trends
@@ -83,6 +117,11 @@ CHANGE = {"night": 99, "before": 0, "from_commit": "", "to_commit": "", "change"
             "nights is not a list of nights",
         ),
         (set_in("nights", 0, "finished", to="soon"), r"nights.0.finished is not an ISO date"),
+        (
+            set_in("nights", 0, "finished", to="0001-01-01T00:00:00+10:00"),
+            r"nights.0.finished is not an ISO date",
+        ),
+        (set_in("nights", 0, "doubts", to="many"), "nights.0.doubts is not a list"),
         (set_in("nights", 0, "epoch", to=7), "nights.0.epoch is not the index of an epoch"),
         (set_in("nights", 0, "answer", to="maybe"), "nights.0.answer is not one of pass"),
         (set_in("epochs", 1, "first_night", to=99), "first_night is not the index of one of 9"),
@@ -96,6 +135,10 @@ CHANGE = {"night": 99, "before": 0, "from_commit": "", "to_commit": "", "change"
         (set_in("series", 0, "outcomes", to={"9": "failed"}), "outcomes.9 is not keyed by"),
         (set_in("series", 0, "outcomes", to={"-1": "failed"}), "outcomes.-1 is not keyed by"),
         (set_in("series", 0, "changes", to=[CHANGE]), "changes.0.night is not the index of one"),
+        (
+            set_in("series", 0, "changes", to=[{**CHANGE, "night": 4, "before": 4}]),
+            "changes.0.before is not an earlier night",
+        ),
         (set_in("series", 1, "id", to="naive/bf16/nn/4096x4096x4096"), "each id occurs once"),
         (set_in("resources", 0, "registers", to=None), "registers is not a list of 9"),
     ],

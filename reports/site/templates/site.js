@@ -49,7 +49,8 @@
     const last = nights.at.length - 1;
 
     function words(chart, night) {
-      const head = [nights.dates[night], nights.commits[night]].filter(Boolean).join(" · ");
+      const head = [nights.dates[night], nights.commits[night],
+        nights.disturbed.includes(night) && "disturbed"].filter(Boolean).join(" · ");
       const outcome = chart.outcomes[night];
       if (outcome) return `${head} · ${outcome.replace("_", " ")}`;
       if (chart.speed[night] === null) return `${head} · not visited`;
