@@ -5,22 +5,30 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from ci.errors import BadInput
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file so that a reader sees the old one or the new one, never a part of either."""
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """To write a file so that a reader sees the old one or the new one, never a part of either."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
             os.fchmod(file.fileno(), 0o644)  # mkstemp's files are private
@@ -99,6 +107,15 @@ class Fields:
     def text(self, key: str) -> str:
         value: str = self._typed(key, str, "text")
         return value
+
+    def moment(self, key: str) -> datetime:
+        """An ISO date; one without an offset is taken as UTC."""
+        text = self.text(key)
+        try:
+            date = datetime.fromisoformat(text)
+        except ValueError:
+            self.fail(f"{self._name(key)} is {text[:40]!r}, which is no ISO date")
+        return date if date.tzinfo else date.replace(tzinfo=UTC)
 
     def texts(self, key: str) -> dict[str, str]:
         """A flat object of strings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def load_baseline(path: Path) -> Samples:
     }
     return Samples(
         label=str(path),
-        date=_date(fields, "approved"),
+        date=fields.moment("approved"),
         selection=fields.text("selection"),
         filter="",
         fingerprint=fields.texts("fingerprint"),
@@ -173,7 +173,7 @@ def _parse_run(fields: Fields) -> Run:
     ]
     samples = Samples(
         label=str(fields.path),
-        date=_date(own, "finished"),
+        date=own.moment("finished"),
         selection=own.text("selection"),
         filter=_filter(own),
         fingerprint=catalog.fingerprint,
@@ -188,15 +188,6 @@ def _parse_run(fields: Fields) -> Run:
         seconds={name: _mean_seconds(list(by_trial.values())) for name, by_trial in rows.items()},
     )
     return Run(samples, catalog)
-
-
-def _date(fields: Fields, key: str) -> datetime:
-    text = fields.text(key)
-    try:
-        date = datetime.fromisoformat(text)
-    except ValueError:
-        fields.fail(f"{key} is {text[:40]!r}, which is no ISO date")
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def _filter(fields: Fields) -> str:
