@@ -11,7 +11,6 @@ from typing import NoReturn
 
 from ci.bench_program import ROOT, BenchProgram, find_bench
 from ci.budget import Budget
-from ci.catalog import Catalog
 from ci.device_lock import device_lock
 from ci.errors import BadInput, NoAnswer
 from ci.files import write_json
@@ -66,19 +65,23 @@ class RunOptions:
         words += ["--judge"] * self.judge + ["--strict"] * self.strict
         return shlex.join(["scripts/gemmwatch", "run", *words])
 
+    @property
+    def way_on(self) -> str:
+        """Whichever command measures with these options."""
+        same = "the same command without --fresh" if self.fresh else "the same command"
+        return f"what was measured is kept, and {same} goes on with it"
+
 
 def measure(options: RunOptions, policy: Policy | None = None, budget: Budget | None = None) -> Run:
     """Measures, or goes on measuring, and returns what run.json holds.
 
     policy: default: that of the device. A budget that is used up ends the run after fewer trials.
     """
-    program = options.program
-    catalog = program.catalog().at_commit(revision(ROOT))
-    policy = policy or policy_for(catalog.device)
-    plan = _plan(options, program, catalog, policy)
+    plan = planned(options, policy)
+    policy = policy or policy_for(plan.catalog.device)
     folder = RunFolder(options.folder)
     folder.create()
-    with folder.locked(), device_lock(catalog):
+    with folder.locked(), device_lock(plan.catalog):
         _make_room(folder, options)
         plan = replace(plan, started=folder.begin(plan))
         try:
@@ -92,7 +95,11 @@ def measure(options: RunOptions, policy: Policy | None = None, budget: Budget | 
     return load_run(folder.run_json)
 
 
-def _plan(options: RunOptions, program: BenchProgram, catalog: Catalog, policy: Policy) -> Plan:
+def planned(options: RunOptions, policy: Policy | None = None) -> Plan:
+    """What measuring with these options means today: the program may have been built again."""
+    program = options.program
+    catalog = program.catalog().at_commit(revision(ROOT))
+    policy = policy or policy_for(catalog.device)
     return Plan(
         catalog=catalog,
         program=program,
@@ -147,10 +154,7 @@ def _run_trials(plan: Plan, folder: RunFolder, policy: Policy, budget: Budget) -
 
 
 def _not_finished(why: str, options: RunOptions, cause: Exception) -> NoReturn:
-    raise NoAnswer(
-        f"{why}\nthe run is not finished; what was measured is kept. Go on with:\n"
-        f"  {options.resume_command()}"
-    ) from cause
+    raise NoAnswer(f"{why}\nthe run is not finished; {options.way_on}") from cause
 
 
 def _now() -> str:
