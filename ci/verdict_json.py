@@ -54,6 +54,7 @@ def _confirmation(confirmation: Confirmation | None) -> dict[str, Any] | None:
 def _side(samples: Samples, now: datetime) -> dict[str, Any]:
     return {
         "label": samples.label,
+        "finished": samples.date.isoformat(),
         "age_days": round(samples.age_days(now), 2),
         "selection": samples.selection,
         "trials": samples.trials,
