@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections import Counter
@@ -11,9 +12,10 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, delete, func, insert, select
 
 from ci.errors import BadInput, Exit
-from ci.files import write_whole
+from ci.files import whole_file, write_whole
 from ci.history import evaluation, trial_table
-from ci.history.database import open_database
+from ci.history.database import Database, open_database
+from ci.history.nights import load_nights
 from ci.history.recall import StoredRun, find_run, stored_runs, track_runs
 from ci.history.recorded import Naming, read_recorded
 from ci.history.remember import attach_resources, attach_verdict, remember
@@ -42,7 +44,7 @@ def add(arguments: argparse.Namespace) -> Exit:
 
 
 def list_runs(arguments: argparse.Namespace) -> Exit:
-    with open_database(arguments.db).transaction() as connection:
+    with open_database(arguments.db).reading() as connection:
         found = stored_runs(connection, arguments.machine, arguments.selection)
     if arguments.json:
         print(json.dumps([_entry(run) for run in found], indent=1))
@@ -72,7 +74,7 @@ def _entry(run: StoredRun) -> dict[str, object]:
 
 
 def show(arguments: argparse.Namespace) -> Exit:
-    with open_database(arguments.db).transaction() as connection:
+    with open_database(arguments.db).reading() as connection:
         run = find_run(connection, arguments.run)
         query = (
             select(points.c.name, results.c.outcome, results.c.reason)
@@ -133,24 +135,41 @@ def prune(arguments: argparse.Namespace) -> Exit:
 
 
 def export(arguments: argparse.Namespace) -> Exit:
-    if arguments.format == "parquet" and not arguments.to:
-        raise BadInput("--format parquet", "is no text for a terminal", "give --to FILE")
-    with open_database(arguments.db).transaction() as connection:
-        content = _exported(connection, arguments)
+    database = open_database(arguments.db)
+    if arguments.format == "trends":
+        _export_trends(arguments, database)
+    else:
+        _export_table(arguments, database)
+    return Exit.ok
+
+
+def _export_trends(arguments: argparse.Namespace, database: Database) -> None:
+    with database.reading() as connection:
+        chosen = track_runs(connection, arguments.machine, arguments.selection)
+        nights = load_nights(connection, chosen)
+    content = trends_json(nights)
     if arguments.to:
         write_whole(arguments.to, content)
     else:
         sys.stdout.write(content.decode())
-    return Exit.ok
 
 
-def _exported(connection: Connection, arguments: argparse.Namespace) -> bytes:
-    if arguments.format == "trends":
-        chosen = track_runs(connection, arguments.machine, arguments.selection)
-        return trends_json(connection, chosen)
-    chosen = stored_runs(connection, arguments.machine, arguments.selection)
-    write = {"csv": trial_table.as_csv, "parquet": trial_table.as_parquet}[arguments.format]
-    return write(connection, chosen)
+def _export_table(arguments: argparse.Namespace, database: Database) -> None:
+    if arguments.format == "parquet" and not arguments.to:
+        raise BadInput("--format parquet", "is no text for a terminal", "give --to FILE")
+    with database.reading() as connection:
+        chosen = stored_runs(connection, arguments.machine, arguments.selection)
+    rows = trial_table.rows_of_runs(database, chosen)
+    if not arguments.to:
+        trial_table.write_csv(rows, sys.stdout)
+        return
+    with whole_file(arguments.to) as file:
+        if arguments.format == "parquet":
+            trial_table.write_parquet(rows, file)
+        else:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            trial_table.write_csv(rows, text)
+            text.detach()  # flushed; the file is closed by whoever opened it
 
 
 def evaluate(_arguments: argparse.Namespace) -> Exit:

@@ -12,6 +12,8 @@ from typing import Any
 import alembic.command
 import alembic.util
 from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -24,6 +26,7 @@ DEFAULT = ROOT / ".gemmwatch" / "history.sqlite"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _WAIT_S = 60.0  # for another writer of an SQLite file; adding a run takes about a second
+_READS = "gemmwatch_reads"  # the option of a connection that writes nothing
 _MIGRATION_LOCK = 0x67656D6D  # any number that no other program of the server takes: "gemm"
 
 
@@ -39,6 +42,13 @@ class Database:
         with _explained(self.name), self.engine.begin() as connection:
             yield connection
 
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """For what writes nothing: it waits for no writer, and should not keep one waiting."""
+        reader = self.engine.execution_options(**{_READS: True})
+        with _explained(self.name), reader.begin() as connection:
+            yield connection
+
 
 def open_database(location: str | None = None) -> Database:
     """location: a file, an sqlite:// or a postgresql:// URL; default: the variable, else DEFAULT.
@@ -48,9 +58,17 @@ def open_database(location: str | None = None) -> Database:
     url = _url(location or os.environ.get(VARIABLE) or str(DEFAULT))
     name = url.database if _is_file(url) else url.render_as_string(hide_password=True)
     database = Database(_engine(url), str(name))
-    with database.transaction() as connection:
-        migrate(connection)
+    with database.reading() as connection:
+        current = _is_current(connection)
+    if not current:
+        with database.transaction() as connection:
+            migrate(connection)
     return database
+
+
+def _is_current(connection: Connection) -> bool:
+    newest = ScriptDirectory.from_config(migrations(connection)).get_current_head()
+    return MigrationContext.configure(connection).get_current_revision() == newest
 
 
 def migrate(connection: Connection, revision: str = "head") -> None:
@@ -118,7 +136,8 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    connection.exec_driver_sql("begin immediate")
+    reads = connection.get_execution_options().get(_READS, False)
+    connection.exec_driver_sql("begin" if reads else "begin immediate")
 
 
 @contextmanager

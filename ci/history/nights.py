@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
+from ci.errors import BadInput
 from ci.estimate import Array
 from ci.history.recall import StoredRun
+from ci.history.recorded import GEMMWATCH
 from ci.history.tables import catalogs, points, resources, results
 from ci.records import Outcome
 
@@ -29,10 +31,10 @@ class Series:
     broken: dict[int, str] = field(default_factory=dict)  # night: what became of it, if not passed
 
     @property
-    def value(self) -> Array:
-        """ln(kernel / control); ln(time) for a benchmark that has no control."""
-        ratio = self.columns["log_ratio"]
-        return np.log(self.columns["kernel_us"]) if np.isnan(ratio).all() else ratio
+    def tried(self) -> bool:
+        """Whether it was ever launched: also a kernel that has never passed is to be seen."""
+        timed = not np.isnan(self.columns["kernel_us"]).all()
+        return timed or not set(self.broken.values()) <= {Outcome.refused}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Nights:
     """All that a track has of its runs, oldest first."""
 
     runs: Sequence[StoredRun]
-    series: Mapping[str, Series]  # of points that passed at least once
+    series: Mapping[str, Series]  # of points that were not refused every time
     catalog: Mapping[str, Any]
     resources: Sequence[Mapping[int, Mapping[str, Any]]]  # a device function each: night: its row
 
@@ -51,6 +53,12 @@ class Nights:
 
 
 def load_nights(connection: Connection, runs: Sequence[StoredRun]) -> Nights:
+    """Raises BadInput for a track of another program: it has no kernels and no controls."""
+    if runs[-1].source != GEMMWATCH:
+        raise BadInput(
+            str(runs[-1].track), "holds times without a control, of which there are no trends",
+            "export them as csv or parquet",
+        )  # fmt: skip
     night = {run.number: index for index, run in enumerate(runs)}
     return Nights(
         runs=runs,
@@ -78,16 +86,13 @@ def _series(connection: Connection, night: Mapping[int, int]) -> dict[str, Serie
             series.broken[night[run]] = outcome
         for column, value in zip(series.columns.values(), values, strict=True):
             column[night[run]] = np.nan if value is None else value
-    return {
-        name: series
-        for name, series in found.items()
-        if not np.isnan(series.columns["kernel_us"]).all()
-    }
+    return {name: series for name, series in found.items() if series.tried}
 
 
 def _catalog(connection: Connection, runs: Sequence[StoredRun]) -> dict[str, Any]:
     """The newest word on every kernel and problem that was ever measured."""
-    numbers = list(dict.fromkeys(run.catalog for run in runs))
+    newest_first = dict.fromkeys(run.catalog for run in reversed(runs))
+    numbers = list(reversed(newest_first))
     query = select(catalogs.c.id, catalogs.c.document).where(catalogs.c.id.in_(numbers))
     documents = {row.id: row.document for row in connection.execute(query)}
     ordered = [documents[number] for number in numbers]

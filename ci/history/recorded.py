@@ -18,6 +18,8 @@ from ci.policy import policy_for
 from ci.records import Outcome, clean_name, load_run
 from ci.validity import disturbances
 
+GEMMWATCH, GOOGLE_BENCHMARK = "gemmwatch", "google-benchmark"  # the sources
+
 _WAY_OUT = "give a run.json of `gemmwatch run`, or what a program of Google Benchmark wrote as JSON"
 _MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _LONGEST_NAME = 250
@@ -74,24 +76,36 @@ def _own(path: Path, fields: Fields, naming: Naming) -> RecordedRun:
     samples = run.samples
     if samples.injected:
         raise BadInput(path, f"carries an artificial change ({samples.injected})", "leave it out")
+    if samples.filter:
+        raise BadInput(path, f"was filtered ({samples.filter})", "measure without --filter")
     commit = samples.environment.get("commit", "").removeprefix("unknown")
-    document = run.catalog.document
     return RecordedRun(
         digest=_digest(fields),
-        source="gemmwatch",
+        source=GEMMWATCH,
         machine=naming.machine or samples.machine,
         selection=naming.selection or samples.selection,
-        finished=samples.date.astimezone(UTC),
+        finished=_in_utc(samples.date, fields),
         commit=naming.commit or commit,
         trials=samples.trials,
         fingerprint=samples.fingerprint,
         environment=samples.environment,
         doubts=disturbances(samples, policy_for(samples.device)),
-        catalog={key: document[key] for key in ("kernels", "problems", "peaks")},
+        catalog=_catalog(fields),
         outcomes=samples.outcomes,
         reasons=samples.reasons,
         samples=_own_samples(fields, set(samples.points)),
     )
+
+
+def _catalog(fields: Fields) -> dict[str, Any]:
+    """What a site needs of it."""
+    catalog = fields.object("context").object("gemmwatch").object("catalog")
+    peaks = catalog.object("peaks")
+    return {
+        "kernels": catalog.value["kernels"],
+        "problems": catalog.value["problems"],
+        "peaks": {name: peaks.number(name) for name in peaks.value},
+    }
 
 
 def _own_samples(fields: Fields, passed: set[str]) -> dict[str, list[Sample]]:
@@ -111,17 +125,17 @@ def _counters(row: Fields) -> Sample:
 def _foreign(fields: Fields, naming: Naming) -> RecordedRun:
     context = fields.object("context")
     samples: dict[str, list[Sample]] = defaultdict(list)
-    failures: dict[str, str] = {}
+    without_time: dict[str, tuple[Outcome, str]] = {}
     for row in fields.objects("benchmarks"):
         if "run_type" in row and row.text("run_type") == "aggregate":
             continue
         name = _name(row)
-        if row.value.get("error_occurred") or row.value.get("skipped"):
-            failures.setdefault(name, str(row.value.get("error_message", "it gave no reason")))
+        if untimed := _untimed(row):
+            without_time.setdefault(name, untimed)
         else:
             samples[name].append({"kernel_us": _microseconds(row)} | _counters(row))
-    passed = {name: trials for name, trials in samples.items() if name not in failures}
-    if not passed and not failures:
+    passed = {name: trials for name, trials in samples.items() if name not in without_time}
+    if not passed and not without_time:
         fields.fail("it has no benchmark")
     executable = Path(str(context.value.get("executable", ""))).name
     fingerprint = {
@@ -129,23 +143,34 @@ def _foreign(fields: Fields, naming: Naming) -> RecordedRun:
         for key in ("host_name", "num_cpus", "library_build_type", "library_version")
         if key in context
     }
-    outcomes = dict.fromkeys(passed, Outcome.passed) | dict.fromkeys(failures, Outcome.failed)
+    untimed_outcomes = {name: outcome for name, (outcome, _) in without_time.items()}
     return RecordedRun(
         digest=_digest(fields),
-        source="google-benchmark",
+        source=GOOGLE_BENCHMARK,
         machine=naming.machine or fingerprint.get("host_name", "unknown machine"),
-        selection=naming.selection or executable or "google-benchmark",
-        finished=_date(context),
+        selection=naming.selection or executable or GOOGLE_BENCHMARK,
+        finished=_in_utc(context.moment("date"), context),
         commit=naming.commit or "",
         trials=max(map(len, samples.values()), default=0),
         fingerprint={"device": "host"} | fingerprint,
         environment={},
         doubts=[],
         catalog={"kernels": [], "problems": [], "peaks": {}},
-        outcomes=outcomes,
-        reasons=failures,
+        outcomes=dict.fromkeys(passed, Outcome.passed) | untimed_outcomes,
+        reasons={name: reason for name, (_, reason) in without_time.items()},
         samples=passed,
     )
+
+
+def _untimed(row: Fields) -> tuple[Outcome, str] | None:
+    """Why a row has no time. The library's SkipWithError and SkipWithMessage differ in the keys."""
+    for flag, message, outcome in (
+        ("error_occurred", "error_message", Outcome.failed),
+        ("skipped", "skip_message", Outcome.refused),
+    ):
+        if row.value.get(flag):
+            return outcome, str(row.value.get(message, "it gave no reason"))
+    return None
 
 
 def _name(row: Fields) -> str:
@@ -165,10 +190,8 @@ def _microseconds(row: Fields) -> float:
     return time
 
 
-def _date(context: Fields) -> datetime:
-    text = context.text("date")
+def _in_utc(date: datetime, fields: Fields) -> datetime:
     try:
-        date = datetime.fromisoformat(text)
-    except ValueError:
-        context.fail(f"{context.where}.date is {text[:40]!r}, which is no ISO date")
-    return date.astimezone(UTC)
+        return date.astimezone(UTC)
+    except (OverflowError, ValueError):  # the first and the last day that there are
+        fields.fail(f"its date {date.isoformat()} is none in UTC")

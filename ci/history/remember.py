@@ -15,6 +15,7 @@ from ci.catalog import require_schema
 from ci.errors import BadInput
 from ci.files import Fields, read_json
 from ci.history.night import summarize
+from ci.history.recall import Track
 from ci.history.recorded import RecordedRun
 from ci.history.tables import (
     COUNTERS,
@@ -33,6 +34,8 @@ Rows = list[dict[str, Any]]
 
 def remember(connection: Connection, run: RecordedRun) -> bool:
     """Adds the run with all its trials; False if it is there already.
+
+    Raises BadInput for a track of runs from elsewhere, whose numbers are of another kind.
 
     Writers take shared rows in one order (catalog, points by name, run), so that two of them wait
     for each other at most, and never in a circle.
@@ -57,10 +60,22 @@ def remember(connection: Connection, run: RecordedRun) -> bool:
     number = connection.scalar(statement, row)
     if number is None:
         return False
+    _require_one_source(connection, run)
     connection.execute(insert(results), _results(run, number, numbers))
     if run.samples:
         connection.execute(insert(samples), _samples(run, number, numbers))
     return True
+
+
+def _require_one_source(connection: Connection, run: RecordedRun) -> None:
+    here = (runs.c.machine == run.machine) & (runs.c.selection == run.selection)
+    sources = connection.scalars(select(runs.c.source).where(here).distinct())
+    if others := set(sources) - {run.source}:
+        raise BadInput(
+            str(Track(run.machine, run.selection)),
+            f"holds runs of {', '.join(sorted(others))}, and this one is of {run.source}",
+            "name another selection",
+        )
 
 
 def attach_verdict(connection: Connection, run: RecordedRun, path: Path) -> None:
@@ -68,8 +83,8 @@ def attach_verdict(connection: Connection, run: RecordedRun, path: Path) -> None
     fields = read_json(path, "give the verdict.json that `gemmwatch gate` wrote for this run")
     require_schema(fields)
     head = fields.object("head")
-    told = (head.texts("fingerprint"), head.integer("trials"))
-    if told != (dict(run.fingerprint), run.trials):
+    told = (head.texts("fingerprint"), head.integer("trials"), head.moment("finished"))
+    if told != (dict(run.fingerprint), run.trials, run.finished):
         raise BadInput(path, "is the verdict on another run", "give that of this one")
     number = _locked(connection, run)
     items = fields.objects("points")

@@ -8,13 +8,12 @@ from math import expm1, isnan, log1p
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection
 
 from ci.catalog import kernel_of
 from ci.estimate import Array
 from ci.history.change_points import Change, find_changes
 from ci.history.epochs import Epoch, find_epochs
-from ci.history.nights import Nights, Series, load_nights
+from ci.history.nights import Nights, Series
 from ci.history.recall import StoredRun
 from ci.policy import policy_for
 
@@ -28,9 +27,9 @@ _RESOURCES = {
 }
 
 
-def trends_json(connection: Connection, runs: Sequence[StoredRun]) -> bytes:
-    """The file: the nights of one track, compact."""
-    document = trends_document(load_nights(connection, runs))
+def trends_json(nights: Nights) -> bytes:
+    """The file, compact."""
+    document = trends_document(nights)
     return json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -62,7 +61,7 @@ def trends_document(nights: Nights) -> dict[str, Any]:
 
 def series_changes(series: Series, nights: Nights, epochs: Sequence[Epoch]) -> list[Change]:
     """The changes in all epochs, by the number of the night. Disturbed nights say nothing."""
-    value = np.where(nights.believed, series.value, np.nan)
+    value = np.where(nights.believed, series.columns["log_ratio"], np.nan)
     return [
         change
         for epoch in epochs
@@ -87,6 +86,7 @@ def _night(run: StoredRun, epoch: int) -> dict[str, Any]:
         "trials": run.trials,
         "epoch": epoch,
         "answer": run.answer,
+        "doubts": list(run.doubts),
     }
 
 

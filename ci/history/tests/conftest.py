@@ -126,9 +126,10 @@ class RunFiles:
         catalog["environment"] = {"commit": commit or f"{night:040x}"}
         catalog["injected"] = injected
         finished = (FIRST_NIGHT + timedelta(days=night)).isoformat()
+        meta = {"finished": finished} | meta
         trials = series or {POINTS[0]: [0.1, 0.11, 0.12], POINTS[1]: [0.0, 0.0, 0.0]}
         path = self.folder / f"run{number}.json"
-        path.write_text(json.dumps(run_document(catalog, trials, finished=finished, **meta)))
+        path.write_text(json.dumps(run_document(catalog, trials, **meta)))
         return path
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,14 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import text
 
+import ci.gate
 from ci.bench_program import ROOT
+from ci.errors import BadInput
+from ci.history import trial_table
 from ci.history.database import VARIABLE, open_database
 from ci.history.tests.conftest import POINTS, History, RunFiles
+from ci.history.trial_table import rows_of_runs
+from ci.records import load_run, load_samples
 
 Edit = Callable[..., Path]
 
@@ -88,6 +93,32 @@ def test_two_writers_at_once_lose_nothing(history: History, run_file: RunFiles) 
     assert len(history.rows()) == 13 * 2 * 3
 
 
+def test_a_reader_waits_for_no_writer(history: History, run_file: RunFiles) -> None:
+    assert history("add", run_file()) == 0
+    database = open_database(history.db)
+    with database.transaction() as writer:
+        writer.execute(text("update runs set answer = 'pass'"))
+        assert [run["answer"] for run in history.runs()] == [""]
+
+
+def test_an_export_that_fails_leaves_the_old_file(
+    filed: History, run_file: RunFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written a run at a time, and is whole or the old one."""
+    filed("add", run_file(), run_file())
+    table = tmp_path / "trials.csv"
+    table.write_text("old")
+
+    def one_then_break(*what: Any) -> Iterator[Any]:
+        yield next(rows_of_runs(*what))
+        raise BadInput("the history", "went away", "try again")
+
+    monkeypatch.setattr(trial_table, "rows_of_runs", one_then_break)
+    assert filed("export", "--format", "csv", "--to", table) == 2
+    assert table.read_text() == "old"
+    assert not list(tmp_path.glob(".trials*"))
+
+
 def test_what_was_attached_later_is_remembered(
     history: History, run_file: RunFiles, tmp_path: Path
 ) -> None:
@@ -126,12 +157,67 @@ def test_a_verdict_on_another_machine_is_refused(
     assert filed.runs() == []
 
 
+@pytest.mark.parametrize("finished", ["2026-01-01T02:00:01+00:00", "2025-12-31"])
+def test_a_verdict_on_another_night_is_refused(
+    filed: History, run_file: RunFiles, tmp_path: Path, edited: Edit, finished: str
+) -> None:
+    run = run_file()
+    verdict = _verdict(tmp_path, run)
+    edited(verdict, lambda document: document["head"].update(finished=finished))
+    assert filed("add", run, "--verdict", verdict) == 2
+    assert filed.runs() == []
+
+
+def test_a_verdict_of_the_gate_is_that_of_its_run(
+    filed: History, run_file: RunFiles, tmp_path: Path
+) -> None:
+    """Whose end has milliseconds, and the zone of its own."""
+    finished = "2026-01-02T03:04:05.678+02:00"
+    base, head = run_file(), run_file(finished=finished)
+    gate = load_samples(base), load_run(head).samples, tmp_path, False
+    ci.gate.gate(*gate)
+    assert filed("add", head, "--verdict", tmp_path / "verdict.json") == 0
+    (run,) = filed.runs()
+    assert (run["answer"], run["finished"]) == ("pass", "2026-01-02T01:04:05+00:00")
+
+
 def test_an_artificial_slowdown_is_no_history(
     filed: History, run_file: RunFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert filed("add", run_file(injected="slow:tiled:5%")) == 2
     assert "slow:tiled:5%" in capsys.readouterr().err
     assert filed.runs() == []
+
+
+def test_a_filtered_run_is_no_history(
+    filed: History, run_file: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The points that it leaves out would be missing on the next night."""
+    assert filed("add", run_file(filter="tiled/.*")) == 2
+    assert "was filtered (tiled/.*); measure without --filter" in capsys.readouterr().err
+    assert filed.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda meta: meta["catalog"].pop("peaks"), "catalog.peaks is missing"),
+        (lambda meta: meta["catalog"].update(peaks={"fp32": "fast"}), "catalog.peaks.fp32"),
+        (lambda meta: meta.update(finished="0001-01-01T00:00:00+10:00"), "is none in UTC"),
+    ],
+)
+def test_a_run_that_cannot_be_kept_is_refused(
+    filed: History,
+    run_file: RunFiles,
+    edited: Edit,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[Any], object],
+    complaint: str,
+) -> None:
+    path = edited(run_file(), lambda run: change(run["context"]["gemmwatch"]))
+    assert filed("add", path) == 2
+    message = capsys.readouterr().err
+    assert path.name in message and complaint in message
 
 
 def test_what_did_not_pass_is_shown_with_its_reason(filed: History, run_file: RunFiles) -> None:
@@ -168,6 +254,7 @@ def foreign(tmp_path: Path) -> Path:
             row("BM_copy<float, 4>/64_mean", 0, 2000.0, run_type="aggregate"),
             row("BM_sort/8/iterations:10/real_time", 0, 2.0, "ms"),
             row("BM_bad", 0, 0.0, error_occurred=True, error_message="no memory"),
+            row("BM_gpu", 0, 0.0, skipped=True, skip_message="no such device"),
         ],
     }  # fmt: skip
     path = tmp_path / "foreign.json"
@@ -180,10 +267,36 @@ def test_google_benchmark_output_is_a_series_of_times(history: History, foreign:
     (run,) = history.runs()
     assert (run["machine"], run["selection"], run["commit"]) == ("lab", "bm_copy", "f00d")
     assert run["finished"] == "2026-03-01T11:00:00+00:00"
-    trends = history.trends()
-    times = {series["id"]: (series["us"], series["log_ratio"]) for series in trends["series"]}
-    assert times == {"BM_copy<float, 4>/64": ([2.0], [None]), "BM_sort/8": ([2000.0], [None])}
-    assert "failed: BM_bad: no memory" in history.output("show", run["run"])
+    rows = csv.DictReader(history.output("export", "--format", "csv").splitlines())
+    assert [(row["point"], float(row["kernel_us"]), row["log_ratio"]) for row in rows] == [
+        ("BM_copy<float, 4>/64", 1.5, ""),
+        ("BM_copy<float, 4>/64", 2.5, ""),
+        ("BM_sort/8", 2000.0, ""),
+    ]
+    shown = history.output("show", run["run"])
+    assert "failed: BM_bad: no memory" in shown
+    assert "points: 1 failed, 2 passed, 1 refused" in shown
+
+
+def test_times_without_a_control_have_no_trends(
+    filed: History, foreign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert filed("add", foreign) == 0
+    assert filed("export", "--format", "trends") == 2
+    message = capsys.readouterr().err
+    assert '--machine "lab" --selection bm_copy' in message and "csv or parquet" in message
+
+
+def test_a_track_is_of_one_kind_of_runs(
+    filed: History, foreign: Path, run_file: RunFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    track = ("--machine", "rig", "--selection", "all")
+    assert filed("add", run_file(), *track) == 0
+    assert filed("add", foreign, *track) == 2
+    assert "holds runs of gemmwatch" in capsys.readouterr().err
+    assert filed("add", foreign, *track[:2]) == 0
+    assert filed("add", run_file(), "--machine", "rig", "--selection", "bm_copy") == 2
+    assert [run["selection"] for run in filed.runs()] == ["all", "bm_copy"]
 
 
 @pytest.mark.parametrize(
@@ -194,6 +307,7 @@ def test_google_benchmark_output_is_a_series_of_times(history: History, foreign:
         (lambda run: run["benchmarks"][0].update(real_time=0), "not above 0"),
         (lambda run: run["benchmarks"][0].update(run_name="a\nb"), "name"),
         (lambda run: run["context"].update(date="yesterday"), "yesterday"),
+        (lambda run: run["context"].update(date="0001-01-01T00:00:00+10:00"), "is none in UTC"),
         (lambda run: run.pop("context"), "context"),
     ],
 )
@@ -351,7 +465,8 @@ def test_a_newer_schema_is_not_touched(
 
 def _verdict(folder: Path, run: Path) -> Path:
     meta = json.loads(run.read_text())["context"]["gemmwatch"]
-    head = {"fingerprint": meta["catalog"]["fingerprint"], "trials": meta["trials"]}
+    head = {key: meta[key] for key in ("trials", "finished")}
+    head["fingerprint"] = meta["catalog"]["fingerprint"]
     point = {"id": POINTS[0], "verdict": "regressed", "reason": "slower", "change": 0.05}
     document = {"schema": 1, "answer": "regression", "head": head, "points": [point]}
     path = folder / "verdict.json"

@@ -102,6 +102,41 @@ def test_a_disturbed_night_makes_no_change(filed: History, run_file: RunFiles) -
     tiled = series_of(filed.trends(), TILED)
     assert tiled["log_ratio"][-1] == 0.4
     assert tiled["changes"] == []
+    doubts = [night["doubts"] for night in filed.trends()["nights"]]
+    assert doubts[:30] == [[]] * 30
+    assert all("the control against itself reads" in told for (told,) in doubts[30:])
+
+
+def test_a_point_that_never_passed_is_seen_and_one_that_was_always_refused_is_not(
+    filed: History, run_file: RunFiles
+) -> None:
+    hung, refused = "tiled/fp32/nn/128x128x128", "tiled/fp32/nn/256x256x256"
+    outcomes = {CONTROL: "passed", hung: "timed_out", refused: "refused"}
+    reasons = {hung: "hung", refused: "too large"}
+    nights = [
+        run_file({CONTROL: [0.0, 0.0, 0.0]}, outcomes=outcomes, reasons=reasons) for _ in range(2)
+    ]
+    filed("add", *nights)
+    trends = filed.trends()
+    assert {series["id"] for series in trends["series"]} == {CONTROL, hung}
+    never = series_of(trends, hung)
+    assert never["us"] == never["log_ratio"] == [None, None]
+    assert never["outcomes"] == {"0": "timed_out", "1": "timed_out"}
+
+
+def test_the_newest_word_on_a_kernel_is_that_of_the_last_night(
+    filed: History, run_file: RunFiles, edited: Edit
+) -> None:
+    """Also where the last night says what an earlier one said, after a revert."""
+
+    def idea(words: str) -> Callable[[Any], None]:
+        def change(run: Any) -> None:
+            run["context"]["gemmwatch"]["catalog"]["kernels"][0]["idea"] = words
+
+        return change
+
+    filed("add", *(edited(run_file(), idea(words)) for words in ("reuse", "hope", "reuse")))
+    assert filed.trends()["kernels"][0]["idea"] == "reuse"
 
 
 def test_creep_is_held_against_the_anchor(filed: History, run_file: RunFiles) -> None:
