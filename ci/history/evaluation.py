@@ -64,6 +64,7 @@ class Score:
             self.found,
             f"{self.precision:.1%}" if self.found else "-",
             f"{self.recall:.1%}" if self.true else "-",
+            len(late) if self.true else "-",
             late[len(late) // 2] if late else "-",
             late[int(0.9 * len(late))] if late else "-",
         ]
@@ -74,7 +75,9 @@ def _row(cells: Sequence[object]) -> str:
     return "".join(f"{cell:>11}" for cell in map(str, cells))
 
 
-_HEAD = _row(["step", "series", "true", "found", "precision", "recall", "delay, med", "delay, 90%"])
+_HEAD = _row(
+    ["step", "series", "true", "found", "precision", "recall", "told", "delay, med", "delay, 90%"]
+)
 
 
 def report() -> str:
@@ -82,7 +85,8 @@ def report() -> str:
     return "\n".join(
         [
             f"synthetic: {_NIGHTS} nights, noise {_NOISE:.1%}, {_SPIKES} lone spikes a series; "
-            "delay in nights",
+            "delay in nights,\n"
+            f"of the steps that were told within {_HORIZON} nights",
             _HEAD,
             synthetic_score(0.0, _UNCHANGED).line(0.0),
             *(synthetic_score(size).line(size) for size in _SIZES),

@@ -32,5 +32,7 @@ def test_a_score_counts_what_is_near_the_truth() -> None:
     score.add(found=[], true=[])
     assert (score.series, score.true, score.found, score.matched) == (2, 2, 2, 1)
     assert (score.precision, score.recall) == (0.5, 0.5)
-    assert "50.0%" in score.line(0.02)
+    score.delays = (4,)
+    told = score.line(0.02).split()
+    assert told == ["2%", "2", "2", "2", "50.0%", "50.0%", "1", "4", "4"]
     assert "-" in Score().line(0.0)
