@@ -7,71 +7,24 @@ finds night.json begins the next night.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-from ci.canary import measure_canary
-from ci.errors import BadInput, Exit, NoAnswer
+from ci.errors import BadInput, Exit
 from ci.files import write_json, write_whole
-from ci.gate import gate
 from ci.history.database import Database, open_database
-from ci.history.epochs import difference
-from ci.history.recall import StoredRun, find_run, stored_runs, track_runs
-from ci.history.recorded import Naming, read_recorded
+from ci.history.night_answer import Answer, gravest, judged
+from ci.history.night_folder import Night
+from ci.history.nights import load_nights
+from ci.history.recall import StoredRun, find_run, track_runs
+from ci.history.recorded import Naming, RecordedRun, read_recorded
 from ci.history.remember import attach_resources, attach_verdict, remember
-from ci.history.samples import recall_samples
 from ci.history.trends import trends_json
-from ci.measure import RunOptions, measure
+from ci.measure import measure, planned
 from ci.plan import RunFolder
-from ci.policy import policy_for
 from ci.records import Run, load_run
 from ci.resources.record import resources_of
-from ci.verdicts import PointVerdict
-
-# What outweighs what, where several answers are one exit code.
-_GRAVITY = (Exit.ok, Exit.no_answer, Exit.regression, Exit.incorrect)
-
-
-@dataclass(frozen=True)
-class Night:
-    """The command line, and where in the folder each thing lies."""
-
-    options: RunOptions  # of the measuring; its folder is inside this one
-    folder: Path
-    site: Path
-    db: str | None
-    machine: str | None
-
-    @property
-    def run_folder(self) -> RunFolder:
-        return RunFolder(self.options.folder)
-
-    @property
-    def previous(self) -> Path:
-        return self.folder / "previous"
-
-    @property
-    def anchor(self) -> Path:
-        return self.folder / "anchor"
-
-    @property
-    def canary(self) -> Path:
-        return self.folder / "canary"
-
-    @property
-    def trends(self) -> Path:
-        return self.folder / "trends.json"
-
-    @property
-    def resources(self) -> Path:
-        return self.folder / "resources.json"
-
-    @property
-    def done(self) -> Path:
-        return self.folder / "night.json"
 
 
 def spend(night: Night) -> Exit:
@@ -80,34 +33,28 @@ def spend(night: Night) -> Exit:
     whole = RunFolder(night.folder)
     whole.create()
     with whole.locked():
-        begin(night)
+        night.make_room()
         run = measured(night)
-        stored = remembered(night, database)
-        remember_resources(night, database)
-        code = judged(night, database, run, stored)
-        drawn(night, database, stored)
-        finish(night, stored, code)
-    return code
-
-
-def begin(night: Night) -> None:
-    """Makes room if the last night is done, or is to be given up. Its end comes off last."""
-    if night.done.exists() or night.options.fresh:
-        night.run_folder.clear()
-        for folder in (night.previous, night.anchor, night.canary):
-            if folder.exists():
-                shutil.rmtree(folder)
-        night.done.unlink(missing_ok=True)
+        recorded = read_recorded(night.run_folder.run_json, Naming(machine=night.machine))
+        stored = remembered(recorded, database)
+        remember_resources(night, database, recorded)
+        answer = judged(night, database, run, stored)
+        remember_verdict(answer, database, recorded)
+        site = drawn(night, database, stored, answer)
+        if site is Exit.ok:
+            finish(night, stored, answer)
+    return gravest([answer.code, site])
 
 
 def measured(night: Night) -> Run:
-    if night.run_folder.finished:
-        return load_run(night.run_folder.run_json)
+    folder = night.run_folder
+    if folder.finished:
+        folder.begin(planned(night.options))  # what follows is of the build that was measured
+        return load_run(folder.run_json)
     return measure(night.options)
 
 
-def remembered(night: Night, database: Database) -> StoredRun:
-    recorded = read_recorded(night.run_folder.run_json, Naming(machine=night.machine))
+def remembered(recorded: RecordedRun, database: Database) -> StoredRun:
     with database.transaction() as connection:
         new = remember(connection, recorded)
         stored = find_run(connection, recorded.digest)
@@ -115,7 +62,7 @@ def remembered(night: Night, database: Database) -> StoredRun:
     return stored
 
 
-def remember_resources(night: Night, database: Database) -> None:
+def remember_resources(night: Night, database: Database, recorded: RecordedRun) -> None:
     """Of the build that was measured, if its object files are there."""
     try:
         found = resources_of(night.options.program.path)
@@ -124,77 +71,36 @@ def remember_resources(night: Night, database: Database) -> None:
         return
     if found:
         found.write(night.resources)
-        recorded = read_recorded(night.run_folder.run_json, Naming(machine=night.machine))
         with database.transaction() as connection:
             attach_resources(connection, recorded, night.resources)
 
 
-def judged(night: Night, database: Database, run: Run, stored: StoredRun) -> Exit:
-    """Against the previous night and the anchor; the worse answer is the night's."""
-    with database.transaction() as connection:
-        track = stored_runs(connection, stored.machine, stored.selection)
-    earlier = [other for other in track[: track.index(stored)] if not other.doubts]
-    previous = earlier[-1] if earlier else None
-    anchor = next((other for other in track if other.anchor and other != stored), None)
-    codes = [run.samples.exit_code, _epoch_code(previous, stored, anchor)]
-    bases = {night.previous: previous, night.anchor: anchor}
-    comparable = {out: base for out, base in bases.items() if base and not _moved(base, stored)}
-    canary = _canary(night, run) if comparable else []
-    for out, base in comparable.items():
-        print(f"\n{out.name}:")
+def remember_verdict(answer: Answer, database: Database, recorded: RecordedRun) -> None:
+    if answer.verdict:
         with database.transaction() as connection:
-            samples = recall_samples(connection, base)
-        codes.append(gate(samples, run.samples, out, night.options.strict, canary))
-    if night.previous in comparable:
-        recorded = read_recorded(night.run_folder.run_json)
-        with database.transaction() as connection:
-            attach_verdict(connection, recorded, night.previous / "verdict.json")
-    return max(codes, key=_GRAVITY.index)
+            attach_verdict(connection, recorded, answer.verdict)
 
 
-def _epoch_code(previous: StoredRun | None, stored: StoredRun, anchor: StoredRun | None) -> Exit:
-    """Says what cannot be compared. An old anchor is no doubt: each epoch has first nights too."""
-    if anchor is None:
-        print("no anchor yet; once a night is a release: gemmwatch history anchor RUN")
-    elif moved := _moved(anchor, stored):
-        print(f"the anchor {anchor.id} is of another epoch ({moved}): choose a new one")
-    if previous is None:
-        print("this is the first night here: there is none to judge it against")
-    elif moved := _moved(previous, stored):
-        print(f"a new epoch ({moved}): there is no night to judge this one against")
-        return Exit.no_answer
-    return Exit.ok
-
-
-def _moved(old: StoredRun, new: StoredRun) -> str:
-    moved = difference(old.fingerprint, new.fingerprint)
-    return "; ".join(f"{key} was {was} and is {now}" for key, (was, now) in moved.items())
-
-
-def _canary(night: Night, run: Run) -> list[PointVerdict]:
-    policy = policy_for(run.samples.device)
-    return measure_canary(
-        run, night.options.program, night.canary, night.run_folder.choices, policy
-    )
-
-
-def drawn(night: Night, database: Database, stored: StoredRun) -> None:
+def drawn(night: Night, database: Database, stored: StoredRun, answer: Answer) -> Exit:
     """The site, by this same command in a process of its own: ci imports nothing of reports."""
-    with database.transaction() as connection:
-        content = trends_json(connection, track_runs(connection, stored.machine, stored.selection))
-    write_whole(night.trends, content)
-    files: list[str | Path] = ["--trends", night.trends, "--run", night.run_folder.run_json]
-    verdict = night.previous / "verdict.json"
-    if verdict.exists():
-        files += ["--verdict", verdict]
+    with database.reading() as connection:
+        track = track_runs(connection, stored.machine, stored.selection)
+        nights = load_nights(connection, track)
+    write_whole(night.trends, trends_json(nights))
+    files: list[str | Path] = ["--trends", night.trends]
+    if track[-1].digest == stored.digest:  # else another runner was later: the site is of its night
+        files += ["--run", night.run_folder.run_json]
+        files += ["--verdict", answer.verdict] if answer.verdict else []
     report = [sys.executable, sys.argv[0], "report", "--site", night.site, *files]
     done = subprocess.run(report, check=False)
-    if done.returncode != 0:
-        raise NoAnswer(
-            f"the site could not be made (its command ended with {done.returncode}); the night is "
-            "remembered and judged, and the same command tries the site again"
-        )
+    if done.returncode == 0:
+        return Exit.ok
+    print(
+        f"the site could not be made (its command ended with {done.returncode}); the night is "
+        f"remembered and judged; {night.options.way_on}"
+    )
+    return Exit.no_answer
 
 
-def finish(night: Night, stored: StoredRun, code: Exit) -> None:
-    write_json(night.done, {"run": stored.id, "exit_code": code})
+def finish(night: Night, stored: StoredRun, answer: Answer) -> None:
+    write_json(night.done, {"run": stored.id, "exit_code": answer.code})

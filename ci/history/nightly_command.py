@@ -8,6 +8,7 @@ from pathlib import Path
 from ci.command_line import SubParsers, positive_whole, terminable
 from ci.errors import Exit
 from ci.history.command import add_database, needing_packages
+from ci.history.night_folder import Night
 from ci.measure import SELECTIONS, RunOptions
 
 
@@ -38,7 +39,7 @@ def add_parser(subparsers: SubParsers) -> None:
 
 def _execute(arguments: argparse.Namespace) -> Exit:
     nightly = needing_packages("ci.history.nightly")
-    night = nightly.Night(
+    night = Night(
         options=RunOptions(
             selection=arguments.selection,
             device=arguments.device,
@@ -57,6 +58,6 @@ def _execute(arguments: argparse.Namespace) -> Exit:
         with terminable():
             code: Exit = nightly.spend(night)
     except KeyboardInterrupt:
-        print("interrupted; what was measured is kept, and the same command goes on with it")
+        print(f"interrupted; {night.options.way_on}")
         return Exit.interrupted
     return code

@@ -23,7 +23,7 @@ def recall_samples(connection: Connection, run: StoredRun) -> Samples:
     catalog = select(catalogs.c.document).where(catalogs.c.id == run.catalog)
     kernels = connection.execute(catalog).scalar_one()["kernels"]
     return Samples(
-        label=f"night {run.id} of {run.finished:%Y-%m-%d}",
+        label=f"{'anchor' if run.anchor else 'night'} {run.id} of {run.finished:%Y-%m-%d}",
         date=run.finished,
         selection=run.selection,
         filter="",

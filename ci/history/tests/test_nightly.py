@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 
 from ci.bench_program import ROOT
-from ci.history.tests.conftest import History
-from ci.history.tests.nightly_driver import REPORT, run_nightly
+from ci.history.tests.conftest import POINTS, History, RunFiles
+from ci.history.tests.nightly_driver import REPORT, Twins, run_nightly
 from ci.resources.record import load_resources
 from ci.resources.tests.conftest import host_build
 from ci.tests.conftest import FakeBench
+from ci.twins import IDENTICAL, SLOWED
+from ci.verdicts import PointVerdict, Verdict
 
-TILED = "tiled/fp32/nn/64x64x64"
+TILED, CONTROL = POINTS
+FIRST = 4  # the exit code of a first night, which has nothing to be compared with
 
 
 @dataclass
@@ -29,13 +32,14 @@ class Nightly:
     bench: FakeBench
     history: History
     program: Path
+    twins: Twins = None
     output: str = ""
 
     def __call__(self, *words: str, kill: str = "") -> int:
         log = self.folder.with_name("log")
         own = ["--selection", "smoke", "--trials", "3", "--bench", str(self.bench.path)]
         places = ["--out", str(self.folder), "--db", self.history.db]
-        code = run_nightly([*own, *places, *words], kill, self.program, log)
+        code = run_nightly([*own, *places, *words], kill, self.twins, self.program, log)
         self.output = log.read_text()
         return code
 
@@ -61,7 +65,7 @@ def second(nightly: Nightly, tmp_path: Path, tmp_path_factory: pytest.TempPathFa
     """With one night behind it."""
     database = Path(nightly.history.db)
     if not _first_night:
-        assert nightly() == 0, nightly.output
+        assert nightly() == FIRST, nightly.output
         kept = tmp_path_factory.mktemp("first-night")
         shutil.copytree(nightly.folder, kept / "out")
         shutil.copy2(database, kept / database.name)
@@ -72,21 +76,26 @@ def second(nightly: Nightly, tmp_path: Path, tmp_path_factory: pytest.TempPathFa
     return nightly
 
 
+def slow_down(nightly: Nightly) -> None:
+    nightly.bench.behaviour[TILED] = {"do": "lose", "loss": 0.3}
+    nightly.bench.write()
+
+
 def test_the_device_code_of_the_build_is_remembered(nightly: Nightly, tmp_path: Path) -> None:
     """A build of one host kernel, which has no device code: that too is known then."""
     build = host_build(tmp_path / "build", {"tiled": "int f() { return 1; }"})
     program = build / "bench" / "gemmwatch-bench"
-    program.parent.mkdir()
+    program.parent.mkdir(exist_ok=True)
     shutil.copy2(nightly.bench.path, program)
-    assert nightly("--bench", str(program)) == 0, nightly.output
+    assert nightly("--bench", str(program)) == FIRST, nightly.output
     assert load_resources(nightly.file("resources.json")).code_of("tiled") is not None
-    next(build.rglob("*.o")).unlink()
+    next(build.rglob("tiled.cpp.o")).unlink()
     assert nightly("--bench", str(program)) == 0, nightly.output
     assert "tiled.cpp.o is not built yet" in nightly.output
 
 
 def test_a_night_is_measured_remembered_judged_and_drawn(nightly: Nightly) -> None:
-    assert nightly() == 0, nightly.output
+    assert nightly() == FIRST, nightly.output
     assert "first night" in nightly.output
     assert nightly() == 0, nightly.output
     first, second = nightly.history.runs()
@@ -136,8 +145,7 @@ def test_a_kill_while_room_is_made_loses_nothing(second: Nightly) -> None:
 def test_a_slower_kernel_is_exit_1_and_so_is_one_slower_than_the_anchor(second: Nightly) -> None:
     (anchor,) = second.history.runs()
     second.history("anchor", anchor["run"])
-    second.bench.behaviour[TILED] = {"do": "lose", "loss": 0.3}
-    second.bench.write()
+    slow_down(second)
     assert second() == 1, second.output
     assert second() == 1, "the previous night is as slow, the anchor is not"
     previous, anchored = (
@@ -145,10 +153,13 @@ def test_a_slower_kernel_is_exit_1_and_so_is_one_slower_than_the_anchor(second: 
         for base in ("previous", "anchor")
     )
     assert (previous["answer"], anchored["answer"]) == ("pass", "regression")
+    assert second.history.runs()[-1]["answer"] == "regression", "the graver one is remembered"
+    report = second.file("site/index.html").read_text()
+    assert str(second.file("anchor/verdict.json")) in report
 
 
 def test_a_wrong_result_outweighs_a_slower_kernel(second: Nightly) -> None:
-    second.bench.behaviour[TILED] = {"do": "lose", "loss": 0.3}
+    slow_down(second)
     second.bench.misbehave("tiled/fp32/nn/128x128x128", "incorrect")
     assert second() == 3, second.output
 
@@ -166,22 +177,79 @@ def test_a_new_epoch_has_nothing_to_compare_with_for_one_night(second: Nightly) 
     second.bench.write()
     assert second() == 4, second.output
     assert "build was Release and is Debug" in second.output
+    assert second.history.runs()[-1]["answer"] == ""
     assert not second.file("previous").exists()
     assert second() == 0, second.output
-    assert "choose a new one" in second.output
+    assert "a new epoch: the anchor" in second.output
+
+
+def test_a_night_after_none_but_disturbed_ones_has_no_answer(
+    nightly: Nightly, run_file: RunFiles
+) -> None:
+    assert nightly.history("add", run_file({CONTROL: [0.5, 0.5, 0.5]})) == 0
+    assert nightly() == 4, nightly.output
+    assert "no undisturbed earlier night" in nightly.output
+    assert nightly() == 0, nightly.output
+
+
+def test_a_canary_that_is_not_seen_is_no_answer(second: Nightly) -> None:
+    second.twins = [
+        PointVerdict(f"{IDENTICAL}/{TILED}", Verdict.same, "alike", fails=False),
+        PointVerdict(f"{SLOWED}/{TILED}", Verdict.same, "as fast", fails=False),
+    ]
+    assert second() == 4, second.output
+    assert f"was not flagged: {SLOWED}/{TILED}: as fast" in second.output
+    assert second.history.runs()[-1]["answer"] == "untrusted"
 
 
 def test_a_site_that_fails_is_no_answer_and_is_made_the_next_time(
-    nightly: Nightly, monkeypatch: pytest.MonkeyPatch
+    second: Nightly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    second.file("site/index.html").unlink()
     monkeypatch.setenv("NIGHTLY_SITE", "fails")
-    assert nightly() == 4
-    assert "the site could not be made" in nightly.output
-    assert len(nightly.history.runs()) == 1
+    assert second("--fresh") == 4
+    assert "the site could not be made" in second.output
+    assert "the same command without --fresh goes on with it" in second.output
+    assert len(second.history.runs()) == 2
     monkeypatch.delenv("NIGHTLY_SITE")
-    assert nightly() == 0, nightly.output
-    assert len(nightly.history.runs()) == 1
-    assert nightly.file("site/index.html").exists()
+    assert second() == 0, second.output
+    assert len(second.history.runs()) == 2
+    assert second.file("site/index.html").exists()
+
+
+def test_a_site_that_fails_hides_no_regression(
+    second: Nightly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_down(second)
+    monkeypatch.setenv("NIGHTLY_SITE", "fails")
+    assert second() == 1, second.output
+    assert not second.file("night.json").exists()
+
+
+def test_a_later_night_of_another_runner_does_not_stop_this_one(
+    second: Nightly, run_file: RunFiles
+) -> None:
+    """They share a track: the site shows its newest night, of which this one's run is no part."""
+    assert second(kill="drawn before") == -signal.SIGKILL
+    assert second.history("add", run_file(night=10_000)) == 0
+    assert second() == 0, second.output
+    trends = json.loads(second.file("trends.json").read_text())
+    assert len(trends["nights"]) == 3
+    assert "--run" not in second.file("site/index.html").read_text()
+    assert second.file("night.json").exists()
+
+
+def test_a_night_does_not_go_on_with_another_build(second: Nightly) -> None:
+    """What the new build is made of would be remembered as that of the measured one."""
+    assert second(kill="remembered before") == -signal.SIGKILL
+    other = second.folder.with_name("other_bench")
+    other.write_text(second.bench.path.read_text() + "# built again\n")
+    other.chmod(0o755)
+    assert second("--bench", str(other)) == 2
+    assert "begun with another build" in second.output
+    assert "--fresh" in second.output
+    assert second() == 0, second.output
+    assert second("--bench", str(other)) == 0, "a night that is done is none to go on with"
 
 
 def test_an_unfinished_night_of_another_build_is_given_up_by_hand(nightly: Nightly) -> None:
@@ -190,7 +258,7 @@ def test_an_unfinished_night_of_another_build_is_given_up_by_hand(nightly: Night
     nightly.bench.write()
     assert nightly() == 2
     assert "--fresh" in nightly.output
-    assert nightly("--fresh") == 0, nightly.output
+    assert nightly("--fresh") == FIRST, nightly.output
     assert len(nightly.history.runs()) == 1
 
 
