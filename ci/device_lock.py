@@ -13,7 +13,8 @@ from pathlib import Path
 
 from ci.catalog import Catalog
 
-_held: set[Path] = set()
+# The descriptor of the lock that this process, or one that started it, holds.
+_HELD = "GEMMWATCH_HELD_LOCK"
 
 
 @contextmanager
@@ -21,23 +22,36 @@ def device_lock(catalog: Catalog) -> Iterator[None]:
     """Waits until nobody else on this host measures on the catalog's GPU, and says so.
 
     A host has cores for several, and its figures promise less: it is not locked. Whoever holds the
-    lock may take it again. Bench processes inherit it: one that outlives a killed orchestrator
-    still disturbs whoever comes next.
+    lock may take it again, also in a process that it starts: those inherit it, as bench processes
+    do, since one that outlives a killed orchestrator still disturbs whoever comes next.
     """
-    gpu = catalog.environment.get("gpu_uuid", "") if catalog.device == "gpu" else ""
+    gpu = gpu_of(catalog)
     path = Path(tempfile.gettempdir()) / f"gemmwatch-{re.sub(r'[^A-Za-z0-9-]', '_', gpu)}.lock"
-    if not gpu or path in _held:
+    if not gpu or _holds(path):
         yield
         return
     lock = _open(path)
     try:
         os.set_inheritable(lock, True)
         _wait(lock, path)
-        _held.add(path)
+        os.environ[_HELD] = str(lock)
         yield
     finally:
-        _held.discard(path)
+        os.environ.pop(_HELD, None)
         os.close(lock)
+
+
+def gpu_of(catalog: Catalog) -> str:
+    """The UUID of the GPU that the catalog's points run on; "" for a host."""
+    return catalog.environment.get("gpu_uuid", "") if catalog.device == "gpu" else ""
+
+
+def _holds(path: Path) -> bool:
+    """A descriptor of the lock's file that was inherited shares the lock itself."""
+    try:
+        return os.path.samestat(os.fstat(int(os.environ.get(_HELD, ""))), path.stat())
+    except (ValueError, OSError):  # none is held, or that of another GPU
+        return False
 
 
 def _open(path: Path) -> int:
@@ -45,7 +59,18 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDONLY)
     except FileNotFoundError:
+        return _create(path)
+
+
+def _create(path: Path) -> int:
+    """Readable for all from the first moment, whatever the umask: another user may be waiting."""
+    umask = os.umask(0)
+    try:
         return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
+    except PermissionError:  # somebody was quicker: in /tmp nobody creates over another's file
+        return os.open(path, os.O_RDONLY)
+    finally:
+        os.umask(umask)
 
 
 def _wait(lock: int, path: Path) -> None:
