@@ -10,6 +10,7 @@ import ci.gate
 import ci.history.command
 import ci.history.nightly_command
 import ci.listing
+import ci.locked
 import ci.resources.command
 import ci.run
 import ci.scoreboard
@@ -24,6 +25,7 @@ COMMANDS = [
     ci.baseline,
     ci.scoreboard,
     ci.listing,
+    ci.locked,
     ci.resources.command,
     ci.validation.command,
     ci.export,
