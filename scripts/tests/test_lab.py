@@ -14,10 +14,24 @@ def script(bare: Machine, checkout: Callable[..., Path]) -> Path:
     write_script(root / "scripts/setup", bare.note("setup $*"))
     check = root / "build/cuda/correctness/gemmwatch-check"
     write_script(check, bare.note("check") + 'exit "${WRONG:-0}"')
-    write_script(root / "scripts/gemmwatch", bare.note("gemmwatch $*") + 'exit "${CODE:-0}"')
+    write_script(
+        root / "scripts/gemmwatch",
+        bare.note("gemmwatch $*")
+        + """
+        [[ $1 == locked ]] || exit "${CODE:-0}"
+        export GEMMWATCH_GPU=${GPU-GPU-1}
+        exec "${@:3}"
+        """,
+    )
     for name in ("cmake", "nvcc"):
         bare.logging(name)
-    bare.logging("nvidia-smi", '[[ "$*" != *"${REFUSED:-nothing}"* ]]')
+    bare.logging(
+        "nvidia-smi",
+        """
+        [[ $* != *"${REFUSED:-nothing}"* ]] || exit 1
+        [[ $* != *--query* ]] || echo "${CLOCK:-1500}"
+        """,
+    )
     return root / "scripts/lab"
 
 
@@ -31,6 +45,7 @@ def test_it_builds_checks_and_ends_as_the_command_does(
         "setup ",
         "cmake --preset cuda",
         "cmake --build --preset cuda",
+        f"gemmwatch locked -- {script} --locked cuda gate --base main",
         "check",
         "gemmwatch gate --base main",
     ]
@@ -53,11 +68,14 @@ def test_clocks_are_locked_on_request_and_given_back_whatever_happens(
 ) -> None:
     done = bare.run(script, "nightly", GEMMWATCH_CLOCK_MHZ="1500", CODE=str(code))
     assert done.returncode == code
-    assert bare.calls()[-4:] == [
-        "nvidia-smi --lock-gpu-clocks=1500",
-        "nvidia-smi --query-gpu=clocks.sm --format=csv,noheader",
+    locked, *calls = bare.calls()[3:]
+    assert locked.startswith("gemmwatch locked")
+    assert calls == [
+        "nvidia-smi --id=GPU-1 --lock-gpu-clocks=1500",
+        "check",
+        "nvidia-smi --id=GPU-1 --query-gpu=clocks.sm --format=csv,noheader,nounits",
         "gemmwatch nightly",
-        "nvidia-smi --reset-gpu-clocks",
+        "nvidia-smi --id=GPU-1 --reset-gpu-clocks",
     ]
 
 
@@ -65,7 +83,22 @@ def test_clocks_that_may_not_be_locked_are_not_passed_over(bare: Machine, script
     done = bare.run(script, "nightly", GEMMWATCH_CLOCK_MHZ="1500", REFUSED="--lock")
     assert done.returncode == 2
     assert "unset GEMMWATCH_CLOCK_MHZ" in done.stderr
+    assert bare.calls()[-1] == "nvidia-smi --id=GPU-1 --lock-gpu-clocks=1500"
+
+
+def test_another_clock_than_was_asked_for_is_not_measured(bare: Machine, script: Path) -> None:
+    done = bare.run(script, "nightly", GEMMWATCH_CLOCK_MHZ="1500", CLOCK="1485")
+    assert done.returncode == 2
+    assert "locked to 1500 MHz, but it reads 1485" in done.stderr
     assert "gemmwatch nightly" not in bare.calls()
+    assert bare.calls()[-1] == "nvidia-smi --id=GPU-1 --reset-gpu-clocks"
+
+
+def test_a_clock_is_not_asked_for_where_there_is_no_gpu(bare: Machine, script: Path) -> None:
+    done = bare.run(script, "nightly", GEMMWATCH_CLOCK_MHZ="1500", GPU="")
+    assert done.returncode == 2
+    assert "there is no GPU" in done.stderr
+    assert not any(call.startswith(("nvidia-smi", "check")) for call in bare.calls())
 
 
 def test_without_a_command_it_says_how_it_is_used(bare: Machine, script: Path) -> None:
