@@ -86,7 +86,7 @@ def _verdict(gate: Fields, github: GitHub) -> Announcement:
 
 def _artifact(gate: Fields, github: GitHub) -> int:
     """The number of what this attempt left: a run keeps the artifacts of its earlier attempts."""
-    began = datetime.fromisoformat(gate.text("run_started_at"))
+    began = gate.moment("run_started_at")
     answer = github.get(f"actions/runs/{gate.integer('id')}/artifacts", name=ARTIFACT, per_page=100)
     left = {datetime.fromisoformat(each["created_at"]): each["id"] for each in answer["artifacts"]}
     if not left or max(left) < began:
