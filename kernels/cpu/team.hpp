@@ -4,6 +4,7 @@
 
 #include <barrier>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -14,8 +15,15 @@ namespace gemm::cpu {
 /// waits takes nothing from a kernel that runs.
 class Team {
  public:
+  /// Throws std::system_error if the system has no thread to give.
   explicit Team(int size) : begin_(size), end_(size) {
-    for (int rank = 1; rank < size; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
+    try {
+      for (int rank = 1; rank < size; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
+    } catch (...) {
+      // Those there are wait for a whole team: the caller arrives for all that are missing.
+      static_cast<void>(begin_.arrive(size - std::ssize(threads_)));
+      throw;
+    }
   }
 
   ~Team() {
