@@ -86,7 +86,10 @@ def drawn(night: Night, database: Database, stored: StoredRun, answer: Answer) -
     with database.reading() as connection:
         track = track_runs(connection, stored.machine, stored.selection)
         nights = load_nights(connection, track)
-    write_whole(night.trends, trends_json(nights))
+    try:
+        write_whole(night.trends, trends_json(nights))
+    except OSError as error:
+        return _no_site(night, f"{night.trends}: {error.strerror}")
     files: list[str | Path] = ["--trends", night.trends]
     if track[-1].digest == stored.digest:  # else another runner was later: the site is of its night
         files += ["--run", night.run_folder.run_json]
@@ -95,10 +98,12 @@ def drawn(night: Night, database: Database, stored: StoredRun, answer: Answer) -
     done = subprocess.run(report, check=False)
     if done.returncode == 0:
         return Exit.ok
-    print(
-        f"the site could not be made (its command ended with {done.returncode}); the night is "
-        f"remembered and judged; {night.options.way_on}"
-    )
+    return _no_site(night, f"its command ended with {done.returncode}")
+
+
+def _no_site(night: Night, why: str) -> Exit:
+    """No error: what the night found is not to be lost over it."""
+    print(f"the site could not be made ({why}); the rest is done; {night.options.way_on}")
     return Exit.no_answer
 
 

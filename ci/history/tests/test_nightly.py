@@ -224,6 +224,10 @@ def test_a_site_that_fails_hides_no_regression(
     monkeypatch.setenv("NIGHTLY_SITE", "fails")
     assert second() == 1, second.output
     assert not second.file("night.json").exists()
+    second.file("trends.json").unlink()
+    second.file("trends.json").mkdir()  # as little to be written as on a full disk
+    assert second() == 1, second.output
+    assert "trends.json: Is a directory" in second.output
 
 
 def test_a_later_night_of_another_runner_does_not_stop_this_one(
