@@ -86,7 +86,11 @@ def store(run: Run, path: Path, note: str = "") -> None:
             for name, point in samples.points.items()
         },
         # What a report needs to place the points: on the ladder, under the roofline.
-        "catalog": {key: run.catalog.document[key] for key in ("peaks", "kernels", "problems")},
+        "catalog": {
+            key: run.catalog.document[key]
+            for key in ("peaks", "kernels", "problems")
+            if key in run.catalog.document  # a machine's peaks need not be known
+        },
     }
     write_whole(path, reviewable(document))
 

@@ -117,7 +117,9 @@ def _reproduce(told: Announcement) -> str:
     if told.paired_base:
         how = ["gate", *told.paired_base.flags, *what]
     else:
-        how = ["run", *what, "--baseline", told.base.label]
+        how = ["run", *what]
+        if told.base.label.endswith(".json"):  # a night of the history is no file
+            how += ["--baseline", told.base.label]
     return _plain(shlex.join(["scripts/gemmwatch", *how, "--out", "out/again"]))
 
 

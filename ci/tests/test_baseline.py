@@ -52,6 +52,17 @@ def test_a_stored_run_is_read_back(gemmwatch: Command, tmp_path: Path) -> None:
     assert timedelta(0) <= datetime.now(UTC) - approved < timedelta(minutes=1)
 
 
+def test_a_run_of_a_machine_without_known_peaks_can_be_stored(
+    gemmwatch: Command, tmp_path: Path
+) -> None:
+    path = write_run(tmp_path)
+    document = json.loads(path.read_text())
+    del document["context"]["gemmwatch"]["catalog"]["peaks"]
+    path.write_text(json.dumps(document))
+    assert gemmwatch("baseline", "store", path, "--to", tmp_path / "base.json") == Exit.ok
+    assert load_baseline(tmp_path / "base.json").points.keys() == SERIES.keys()
+
+
 def test_a_diff_of_a_baseline_shows_the_points_that_moved(
     gemmwatch: Command, tmp_path: Path
 ) -> None:

@@ -63,6 +63,14 @@ def test_what_pairs_confirmed_is_since_the_merge_base_and_measured_against_it_ag
     assert "    scripts/gemmwatch gate --base main --selection pr --filter" in text
 
 
+def test_a_base_that_is_no_file_is_not_given_as_one() -> None:
+    """A night is judged against a night of the history."""
+    night = replace(red().base, label="night 1a59ffb of 2026-01-02")
+    text = verdict_text(told(replace(red(), base=night)))
+    assert "scripts/gemmwatch run --selection pr" in text
+    assert "--baseline" not in text
+
+
 def test_a_broad_loss_is_measured_again_as_a_whole() -> None:
     names = [f"tiled/bf16/nt/{n}x{n}x{n}" for n in range(1, 20)]
     base = make_samples(dict.fromkeys(names, LOG_SPREAD))
