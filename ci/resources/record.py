@@ -22,8 +22,10 @@ SCHEMA = 1
 KIND = "gemmwatch-resources"
 _WAY_OUT = "make it again with `gemmwatch resources record`"
 # The compiler names its temporary files by its process, and constructors of globals after them; and
-# by its process what lies in an anonymous namespace of a CUDA file.
-_TEMPORARY = re.compile(r"tmpxft_\w+?_\w+?_\d+_|\d+_GLOBAL__N__\w{8}_\d+_\w+?_cu_\w{8}_\d+")
+# by its process and the folder what lies in an anonymous namespace of a CUDA file.
+_TEMPORARY = re.compile(
+    r"tmpxft_\w+?_\w+?_\d+_|\d+_GLOBAL__N__[0-9a-f]{8}_\d+_\w+?_cu_[0-9a-f]{8}(_\d+)?"
+)
 # Where CMake puts the objects of kernels, and those of all else that gemmwatch-bench is linked of.
 _KERNELS = re.compile(r"/gemmwatch_(rungs|vendor)_\w+\.dir/")
 _HARNESS = re.compile(r"/gemmwatch(_core|_correctness|_bench_parts|-bench)\.dir/")
@@ -227,12 +229,11 @@ def _host_code(path: Path) -> str:
     """Of the host's instructions, with the names that they refer to, and of its data."""
     listing = _output(["objdump", "-dr", "--no-show-raw-insn", path.name], folder=path.parent)
     sections = _SECTION.findall(_output(["readelf", "-SW", str(path)]))
-    content = path.read_bytes()
+    content = path.read_bytes().decode("latin-1")  # which has a character for every byte
     data = [
-        f"{name} {content[int(offset, 16) :][: int(size, 16)].hex()}"
-        for name, offset, size in sections
+        f"{name} {content[int(offset, 16) :][: int(size, 16)]}" for name, offset, size in sections
     ]
-    return _digest([_TEMPORARY.sub("", listing), *data])
+    return _digest([_TEMPORARY.sub("", text) for text in (listing, *data)])
 
 
 def _toolkit(build: Path) -> str:

@@ -56,21 +56,30 @@ def nvcc() -> str:
     return compiler
 
 
-def build(folder: Path, factor: int = 2, grid: int = 1, source: str = SOURCE) -> Path:
-    """A build folder as CMake leaves it, of one rung that is called toy."""
-    objects = folder / "kernels" / "CMakeFiles" / "gemmwatch_rungs_portable.dir"
-    objects.mkdir(parents=True)
-    (folder / "toy.cu").write_text(source)
-    flags = [f"-DFACTOR={factor}", f"-DGRID={grid}", "-gencode=arch=compute_80,code=sm_80"]
-    output = objects / "toy.cu.o"
-    command = [nvcc(), *flags, "-c", str(folder / "toy.cu"), "-o", str(output.relative_to(folder))]
-    subprocess.run(command, check=True, cwd=folder)
-    entry = {"directory": str(folder), "file": str(folder / "toy.cu"), "command": " ".join(command)}
-    (folder / "compile_commands.json").write_text(json.dumps([entry]))
+def build(
+    folder: Path, factor: int = 2, grid: int = 1, source: str = SOURCE, harness: str = ""
+) -> Path:
+    """A build folder as CMake leaves it, of one rung that is called toy, and of a harness."""
+    flags = [f"-DFACTOR={factor}", f"-DGRID={grid}"]
+    rung, measuring = "gemmwatch_rungs_portable.dir/toy.cu", "gemmwatch_bench_parts.dir/watch.cu"
+    entries = [compiled(folder, f"kernels/CMakeFiles/{rung}.o", source, flags)]
+    if harness:
+        entries.append(compiled(folder, f"bench/CMakeFiles/{measuring}.o", harness, flags))
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
     compiler = folder / "CMakeFiles" / "3.25.1" / "CMakeCUDACompiler.cmake"
     compiler.parent.mkdir(parents=True)
     compiler.write_text('set(CMAKE_CUDA_COMPILER_VERSION "13.0.88")\n')
     return folder
+
+
+def compiled(folder: Path, output: str, text: str, flags: list[str]) -> dict[str, str]:
+    source = folder / Path(output).stem
+    (folder / output).parent.mkdir(parents=True)
+    source.write_text(text)
+    command = [nvcc(), *flags, "-gencode=arch=compute_80,code=sm_80"]
+    command += ["-c", str(source), "-o", output]
+    subprocess.run(command, check=True, cwd=folder)
+    return {"directory": str(folder), "file": str(source), "command": " ".join(command)}
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +121,24 @@ def test_the_same_source_is_the_same_code_wherever_and_whenever_compiled(
 ) -> None:
     again = record(build(folders / "elsewhere"))
     assert again.code_of("toy") == toy.code_of("toy")
+
+
+HARNESS = """
+namespace {
+__global__ void wait(long long* until) { while (*until < LIMIT) ++*until; }
+}  // namespace
+void start(long long* until) { wait<<<1, 1>>>(until); }
+"""
+
+
+def test_a_harness_is_told_by_its_code_and_not_by_where_it_lies(folders: Path) -> None:
+    """Its device code may lie in an anonymous namespace, which is named after file and process."""
+    limits = {"here": "7", "there": "7", "longer": "9"}
+    here, there, longer = (
+        record(build(folders / name, harness=HARNESS.replace("LIMIT", limit))).harness
+        for name, limit in limits.items()
+    )
+    assert here == there != longer
 
 
 def test_another_constant_is_other_device_code_of_that_function_only(
