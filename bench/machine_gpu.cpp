@@ -1,8 +1,10 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 
 #include "bench/machine.hpp"
 #include "bench/telemetry.hpp"
@@ -24,6 +26,13 @@ std::string cublas_version() {
     version += (version.empty() ? "" : ".") + std::to_string(value);
   }
   return version;
+}
+
+/// The file that was loaded, which an environment variable or a package may have exchanged.
+std::string cublas_path() {
+  Dl_info found{};
+  void* const symbol = dlsym(RTLD_DEFAULT, "cublasGetProperty");
+  return symbol && dladdr(symbol, &found) && found.dli_fname ? found.dli_fname : "unknown";
 }
 
 std::string uuid_text(const cudaUUID_t& uuid) {
@@ -71,9 +80,16 @@ void describe_gpu(Machine& machine) {
   fingerprint["cublas"] = cublas_version();
   fingerprint["nvcc"] = GEMMWATCH_NVCC_VERSION;
   fingerprint["power_limit_w"] = "unknown";
-  for (const auto& [key, value] : Telemetry(machine.pci_bus_id).facts()) fingerprint[key] = value;
+  const Telemetry telemetry(machine.pci_bus_id);
+  for (const auto& [key, value] : telemetry.facts()) fingerprint[key] = value;
 
   Facts& environment = machine.environment;
+  environment.merge(telemetry.settings());
+  environment["compute_capability"] =
+      std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  environment["cublas_path"] = cublas_path();
+  if (const char* const forced = std::getenv("CUDA_FORCE_PTX_JIT"))
+    environment["cuda_force_ptx_jit"] = forced;
   environment["gpu_uuid"] = uuid_text(properties.uuid);
   environment["sms"] = std::to_string(properties.multiProcessorCount);
   environment["l2_bytes"] = std::to_string(properties.l2CacheSize);

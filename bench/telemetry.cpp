@@ -26,6 +26,8 @@ struct Telemetry::Library {
   int (*energy)(NvmlDevice, unsigned long long*) = nullptr;
   int (*power_limit)(NvmlDevice, unsigned*) = nullptr;
   int (*driver)(char*, unsigned) = nullptr;
+  int (*mig_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;  // these two may be absent
+  int (*max_clock)(NvmlDevice, int, unsigned*) = nullptr;
   int (*shutdown)() = nullptr;
 
   Library() = default;
@@ -58,6 +60,8 @@ struct Telemetry::Library {
         load(driver, "nvmlSystemGetDriverVersion");
     if (!complete || init() != nvml_success) return false;
     load(shutdown, "nvmlShutdown");
+    load(mig_mode, "nvmlDeviceGetMigMode");
+    load(max_clock, "nvmlDeviceGetMaxClockInfo");
     return by_bus_id(pci_bus_id.c_str(), &device) == nvml_success;
   }
 
@@ -86,6 +90,17 @@ std::map<std::string, std::string> Telemetry::facts() const {
   if (nvml_->power_limit(nvml_->device, &milliwatts) == nvml_success)
     facts["power_limit_w"] = std::to_string(milliwatts / 1000);
   return facts;
+}
+
+std::map<std::string, std::string> Telemetry::settings() const {
+  std::map<std::string, std::string> settings;
+  if (!nvml_) return settings;
+  unsigned current = 0, pending = 0, mhz = 0;
+  if (nvml_->mig_mode && nvml_->mig_mode(nvml_->device, &current, &pending) == nvml_success)
+    settings["mig"] = current ? "on" : "off";
+  if (nvml_->max_clock && nvml_->max_clock(nvml_->device, nvml_clock_sm, &mhz) == nvml_success)
+    settings["max_sm_mhz"] = std::to_string(mhz);
+  return settings;
 }
 
 void Telemetry::begin() {

@@ -19,6 +19,9 @@ class Telemetry {
 
   /// Facts that do not move during a run: "driver", "power_limit_w". Empty without NVML.
   std::map<std::string, std::string> facts() const;
+  /// How the card is set up, as far as it tells: "mig" (on or off), "max_sm_mhz". Empty without
+  /// NVML.
+  std::map<std::string, std::string> settings() const;
 
   /// Forgets the samples so far.
   void begin();

@@ -73,7 +73,7 @@ def record_of(run_json: Path, resources: Resources | None, program: str) -> Mach
         selection=run.samples.selection,
         trials=run.samples.trials,
         fingerprint=run.samples.fingerprint,
-        environment=run.samples.environment,
+        environment={**run.samples.environment, **_jit(run, resources)},
         vendor=frozenset(kernel.name for kernel in run.catalog.kernels if kernel.vendor),
         program=program,
         toolkit=resources.toolkit if resources else "",
@@ -131,6 +131,16 @@ def load_record(path: Path) -> MachineRecord:
         points={name: _point(point) for name, point in fields.named_objects("points").items()},
         doubts=tuple(fields.strings("doubts")),
     )
+
+
+def _jit(run: Run, resources: Resources | None) -> dict[str, str]:
+    """Whether the driver compiles PTX itself, for want of machine code or because it is told to."""
+    capability = run.samples.environment.get("compute_capability")
+    if not resources or not resources.functions or not capability:
+        return {}
+    built = f"sm_{capability.replace('.', '')}" in resources.architectures
+    forced = run.samples.environment.get("cuda_force_ptx_jit", "0") != "0"
+    return {"ptx_jit": "no" if built and not forced else "yes"}
 
 
 def _code(run: Run, resources: Resources | None) -> dict[str, str]:

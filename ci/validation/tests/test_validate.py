@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from math import exp
 from pathlib import Path
@@ -13,10 +14,18 @@ from ci.errors import BadInput, Exit
 from ci.policy import COMMON_LIMIT, GPU
 from ci.records import Outcome, PointSamples
 from ci.resources.ratchet import Finding
+from ci.resources.tests.conftest import function, resources
+from ci.tests.synthetic import catalog_document, run_document
 from ci.validation.answer import answer_text
 from ci.validation.cause import causes
 from ci.validation.compare import Safety, Validation, validate
-from ci.validation.record import MachineRecord, PointRecord, load_record, write_record
+from ci.validation.record import (
+    MachineRecord,
+    PointRecord,
+    load_record,
+    record_of,
+    write_record,
+)
 
 OURS = [f"tiled/bf16/nt/{n}x{n}x{n}" for n in (1024, 2048, 4096)]
 LIBRARY = [f"cublas/bf16/nt/{n}x{n}x{n}" for n in (1024, 2048, 4096)]
@@ -239,6 +248,26 @@ def test_the_answer_fits_a_screen_however_much_moved() -> None:
     lines = answer_text(v, GPU).splitlines()
     assert len(lines) < 40
     assert max(map(len, lines)) < 160
+
+
+@pytest.mark.parametrize(
+    ("environment", "jit"),
+    [
+        ({"compute_capability": "9.0"}, "no"),
+        ({"compute_capability": "9.0", "cuda_force_ptx_jit": "1"}, "yes"),
+        ({"compute_capability": "10.0"}, "yes"),  # no machine code for it: it begins with PTX
+        ({}, None),
+    ],
+)
+def test_a_record_says_whether_the_driver_compiles_ptx(
+    tmp_path: Path, environment: dict[str, str], jit: str | None
+) -> None:
+    catalog = catalog_document()
+    catalog["environment"] |= environment
+    run = tmp_path / "run.json"
+    run.write_text(json.dumps(run_document(catalog, {"tiled/fp32/nn/64x64x64": [0.1] * 5})))
+    made = record_of(run, resources([function()]), "aa")
+    assert made.environment.get("ptx_jit") == jit
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
