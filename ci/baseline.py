@@ -17,7 +17,15 @@ from ci.command_line import SubParsers
 from ci.errors import BadInput, Exit
 from ci.files import reviewable, write_whole
 from ci.policy import policy_for
-from ci.records import BASELINE_KIND, Outcome, Run, Samples, load_baseline, load_run
+from ci.records import (
+    BASELINE_KIND,
+    Outcome,
+    Run,
+    Samples,
+    load_baseline,
+    load_run,
+    samples_document,
+)
 from ci.validity import disturbances
 
 APPROVED = ROOT / "ci" / "baselines"  # by a commit
@@ -77,14 +85,7 @@ def store(run: Run, path: Path, note: str = "") -> None:
         "commit": samples.environment.get("commit", "unknown"),
         "note": note,
         "outcomes": dict(samples.outcomes),
-        "points": {
-            name: {
-                "log_ratio": [round(float(value), 5) for value in point.log_ratio],
-                "kernel_us": [_five_digits(value) for value in point.kernel_us],
-                "control_us": [_five_digits(value) for value in point.control_us],
-            }
-            for name, point in samples.points.items()
-        },
+        "points": {name: samples_document(point) for name, point in samples.points.items()},
         # What a report needs to place the points: on the ladder, under the roofline.
         "catalog": {
             key: run.catalog.document[key]
@@ -164,7 +165,3 @@ def _refuse(samples: Samples, wrong: str, way_out: str) -> None:
 
 def _slug(machine: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")
-
-
-def _five_digits(value: float) -> float:
-    return float(f"{value:.5g}")

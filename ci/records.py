@@ -115,14 +115,9 @@ def load_baseline(path: Path) -> Samples:
     require_schema(fields)
     if fields.text("kind") != BASELINE_KIND:
         fields.fail(f"its kind is not {BASELINE_KIND}")
-    outcomes = _outcomes(fields)
+    outcomes = read_outcomes(fields)
     points = {
-        checked_id(point, name): _point_samples(
-            point,
-            point.numbers("log_ratio"),
-            point.numbers("kernel_us"),
-            point.numbers("control_us"),
-        )
+        checked_id(point, name): read_samples(point)
         for name, point in fields.named_objects("points").items()
     }
     return Samples(
@@ -142,6 +137,29 @@ def load_baseline(path: Path) -> Samples:
     )
 
 
+def samples_document(samples: PointSamples) -> dict[str, list[float]]:
+    """As read_samples takes it, in as many digits as a clock is good for."""
+    return {
+        "log_ratio": [round(float(value), 5) for value in samples.log_ratio],
+        "kernel_us": [_five_digits(value) for value in samples.kernel_us],
+        "control_us": [_five_digits(value) for value in samples.control_us],
+    }
+
+
+def read_samples(fields: Fields) -> PointSamples:
+    """Of a baseline's or a record's point. Raises BadInput for what no trial can have given."""
+    return _point_samples(
+        fields,
+        fields.numbers("log_ratio"),
+        fields.numbers("kernel_us"),
+        fields.numbers("control_us"),
+    )
+
+
+def _five_digits(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
 def clean_name(name: str) -> str:
     """A row's id: its name without what Google Benchmark appends."""
     return re.sub(r"(/iterations:\d+|/manual_time|/real_time|/repeats:\d+)+$", "", name)
@@ -151,7 +169,7 @@ def _parse_run(fields: Fields) -> Run:
     own = fields.object("context").object("gemmwatch")
     require_schema(own)
     catalog = parse_catalog(own.object("catalog"))
-    outcomes = _outcomes(own)
+    outcomes = read_outcomes(own)
     rows: dict[str, dict[int, Fields]] = {}
     for row in fields.objects("benchmarks"):
         name = clean_name(row.text("run_name"))
@@ -199,7 +217,8 @@ def _filter(fields: Fields) -> str:
     return pattern
 
 
-def _outcomes(fields: Fields) -> dict[str, Outcome]:
+def read_outcomes(fields: Fields) -> dict[str, Outcome]:
+    """By point. Raises BadInput for a word that is no outcome."""
     outcomes = {}
     for name, text in fields.texts("outcomes").items():
         if text not in list(Outcome):

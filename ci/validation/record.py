@@ -11,7 +11,16 @@ import numpy as np
 
 from ci.files import Fields, read_json, reviewable, write_whole
 from ci.policy import policy_for
-from ci.records import Outcome, PointSamples, Run, clean_name, load_run
+from ci.records import (
+    Outcome,
+    PointSamples,
+    Run,
+    clean_name,
+    load_run,
+    read_outcomes,
+    read_samples,
+    samples_document,
+)
 from ci.resources.record import Resources
 from ci.validity import disturbances
 
@@ -111,24 +120,22 @@ def load_record(path: Path) -> MachineRecord:
     fields = read_json(path, _WAY_OUT)
     if "kind" not in fields or fields.text("kind") != KIND or fields.integer("schema") != SCHEMA:
         fields.fail(f"is no {KIND} of schema {SCHEMA}")
-    outcomes = fields.texts("outcomes")
-    for text in outcomes.values():
-        if text not in list(Outcome):
-            fields.fail(f'an outcome is "{text[:40]}", which is none')
+    trials = fields.integer("trials")
+    points = fields.named_objects("points")
     return MachineRecord(
         label=str(path),
         recorded=fields.text("recorded"),
         selection=fields.text("selection"),
-        trials=fields.integer("trials"),
+        trials=trials,
         fingerprint=fields.texts("fingerprint"),
         environment=fields.texts("environment"),
         vendor=frozenset(fields.strings("vendor")),
         program=fields.text("program"),
         toolkit=fields.text("toolkit"),
         code=fields.texts("code"),
-        outcomes={name: Outcome(text) for name, text in outcomes.items()},
+        outcomes=read_outcomes(fields),
         reasons=fields.texts("reasons"),
-        points={name: _point(point) for name, point in fields.named_objects("points").items()},
+        points={name: _point(point, trials) for name, point in points.items()},
         doubts=tuple(fields.strings("doubts")),
     )
 
@@ -176,9 +183,7 @@ def _counters(rows: Sequence[Fields], name: str) -> list[float]:
 
 def _document(point: PointRecord) -> dict[str, Any]:
     return {
-        "log_ratio": [round(value, 5) for value in point.samples.log_ratio.tolist()],
-        "kernel_us": [float(f"{value:.5g}") for value in point.samples.kernel_us.tolist()],
-        "control_us": [float(f"{value:.5g}") for value in point.samples.control_us.tolist()],
+        **samples_document(point.samples),
         "digests": list(point.digests),
         "sm_mhz": list(point.sm_mhz),
         "bound_share": point.bound_share,
@@ -186,15 +191,15 @@ def _document(point: PointRecord) -> dict[str, Any]:
     }
 
 
-def _point(fields: Fields) -> PointRecord:
-    series = [np.array(fields.numbers(n)) for n in ("log_ratio", "kernel_us", "control_us")]
-    if len({values.size for values in series}) != 1 or not series[0].size:
-        fields.fail(f"{fields.where} has series of different lengths, or none")
+def _point(fields: Fields, trials: int) -> PointRecord:
+    samples, clocks = read_samples(fields), fields.numbers("sm_mhz")
+    if samples.log_ratio.size != trials or any(mhz <= 0 for mhz in clocks):
+        fields.fail(f"{fields.where} is not of {trials} trials, or has a clock that stands still")
     share = fields.value.get("bound_share")
     return PointRecord(
-        samples=PointSamples(*series),
+        samples=samples,
         digests=[int(digest) for digest in fields.numbers("digests")],
-        sm_mhz=fields.numbers("sm_mhz"),
+        sm_mhz=clocks,
         bound_share=None if share is None else fields.number("bound_share"),
         dispatch=fields.text("dispatch"),
     )

@@ -289,6 +289,27 @@ def test_a_digest_keeps_all_its_bits(tmp_path: Path) -> None:
     assert load_record(tmp_path / "m.json").points[OURS[0]].digests == [large]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kernel_us": [0.0] * TRIALS},  # no launch takes no time
+        {"log_ratio": [0.1]},
+        {"log_ratio": [], "kernel_us": [], "control_us": []},
+        {"sm_mhz": [0.0] * TRIALS},
+    ],
+)
+def test_samples_that_no_trial_can_have_given_are_named(
+    tmp_path: Path, wrong: dict[str, list[float]]
+) -> None:
+    path = tmp_path / "machine.json"
+    write_record(record(), path)
+    document = json.loads(path.read_text())
+    document["points"][OURS[0]] |= wrong
+    path.write_text(json.dumps(document))
+    with pytest.raises(BadInput, match=OURS[0]):
+        load_record(path)
+
+
 @pytest.mark.parametrize("text", ["", "{", "{}", '{"schema": 1, "kind": "gemmwatch-baseline"}'])
 def test_another_file_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "machine.json"
