@@ -141,8 +141,8 @@ def samples_document(samples: PointSamples) -> dict[str, list[float]]:
     """As read_samples takes it, in as many digits as a clock is good for."""
     return {
         "log_ratio": [round(float(value), 5) for value in samples.log_ratio],
-        "kernel_us": [_five_digits(value) for value in samples.kernel_us],
-        "control_us": [_five_digits(value) for value in samples.control_us],
+        "kernel_us": [five_digits(value) for value in samples.kernel_us],
+        "control_us": [five_digits(value) for value in samples.control_us],
     }
 
 
@@ -156,7 +156,8 @@ def read_samples(fields: Fields) -> PointSamples:
     )
 
 
-def _five_digits(value: float) -> float:
+def five_digits(value: float) -> float:
+    """Five significant digits: more than any clock is good for."""
     return float(f"{value:.5g}")
 
 

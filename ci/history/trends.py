@@ -16,6 +16,7 @@ from ci.history.epochs import Epoch, find_epochs
 from ci.history.nights import Nights, Series
 from ci.history.recall import StoredRun
 from ci.policy import policy_for
+from ci.records import five_digits
 
 SCHEMA = 1
 # What is drawn of a device function, as the sum of which fields of its document.
@@ -112,10 +113,10 @@ def _change(change: Change, runs: Sequence[StoredRun]) -> dict[str, Any]:
         "before": change.before,
         "from_commit": runs[change.before].commit,
         "to_commit": runs[change.at].commit,
-        "change": _digits(expm1(change.effect)),
-        "low": _digits(expm1(change.low)),
-        "high": _digits(expm1(change.high)),
-        "p": _digits(change.p),
+        "change": five_digits(expm1(change.effect)),
+        "low": five_digits(expm1(change.low)),
+        "high": five_digits(expm1(change.high)),
+        "p": five_digits(change.p),
         "kind": change.kind,
     }
 
@@ -140,9 +141,4 @@ def _sum(row: Mapping[str, Any] | None, fields: Sequence[str]) -> int | None:
 
 
 def _numbers(values: Array) -> list[float | None]:
-    return [None if isnan(value) else _digits(value) for value in values.tolist()]
-
-
-def _digits(value: float) -> float:
-    """Five significant digits: more than any clock is good for, and half of the file."""
-    return float(f"{value:.5g}")
+    return [None if isnan(value) else five_digits(value) for value in values.tolist()]
