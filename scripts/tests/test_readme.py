@@ -44,7 +44,7 @@ ELSEWHERE = {
     "scripts/gemmwatch history anchor RUN": "likewise",
     "scripts/gemmwatch history evaluate": "ci/history/tests/test_evaluation.py, with less effort",
     "scripts/gemmwatch nightly": "ci/history/tests/test_nightly.py; it takes minutes",
-    "scripts/gemmwatch evidence record RUN.json... --name NAME --source TEXT": "likewise",
+    "scripts/gemmwatch evidence record RUN.json... --name NAME --source TEXT": "test_evidence.py",
 }
 
 # What a README may tell a reader to run and this test then runs.
