@@ -201,9 +201,9 @@ def test_two_kernels_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_the_name_of_a_kernel_follows_from_its_file() -> None:
     """The kernels of this repository, by what each file registers."""
-    registered = re.compile(r'Register registered\{\{\s*\.name = "(\w+)"')
-    files = [f for f in (ROOT / "kernels").glob("*/*.c*") if registered.search(f.read_text())]
-    assert len(files) > 15
+    registered = re.compile(r'Register registered\{\s*\{\s*\.name = "(\w+)"')
+    files = [f for f in (ROOT / "kernels").glob("*/*.c*") if "Register registered" in f.read_text()]
+    assert files
     for file in files:
         assert registered.findall(file.read_text()) == [kernel_of_source(file)]
 
