@@ -1,0 +1,30 @@
+// cp.async of a thread: what is on its way.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace gemm::emulation {
+
+/// Copies that a thread has started, in groups. Each lands when chance wants it to, at
+/// the latest in the wait that makes it necessary.
+struct AsyncCopies {
+  struct Copy {
+    std::byte* to;
+    const std::byte* from;
+    int bytes, valid;  ///< how many are written, and read: the rest becomes zero
+  };
+  using Group = std::vector<Copy>;
+  Group open;
+  std::deque<Group> committed;
+
+  struct Store;
+  /// cp.async.bulk stores, in groups.
+  std::vector<std::shared_ptr<Store>> open_stores;
+  std::deque<std::vector<std::shared_ptr<Store>>> committed_stores;
+};
+
+}  // namespace gemm::emulation

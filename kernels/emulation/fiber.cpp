@@ -1,0 +1,58 @@
+// The checked longjmp takes a jump to another stack for a mistake.
+#undef _FORTIFY_SOURCE
+#include "kernels/emulation/fiber.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <new>
+
+namespace gemm::emulation {
+namespace {
+
+constexpr std::size_t stack_bytes = 128 << 10, guard_bytes = 4 << 10;
+
+}  // namespace
+
+Fiber::Fiber()
+    : stack_(mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  if (stack_ == MAP_FAILED) throw std::bad_alloc();
+  mprotect(stack_, guard_bytes, PROT_NONE);  // a stack that overflows ends the process
+  getcontext(&first_);
+  first_.uc_stack.ss_sp = stack_;
+  first_.uc_stack.ss_size = stack_bytes;
+  first_.uc_link = nullptr;
+}
+
+Fiber::~Fiber() { munmap(stack_, stack_bytes); }
+
+void Fiber::start(void (*function)(void*), void* argument) {
+  function_ = function;
+  argument_ = argument;
+  entered_ = false;
+  const auto self = reinterpret_cast<std::uintptr_t>(this);
+  makecontext(&first_, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self),
+              static_cast<unsigned>(self >> 32));
+}
+
+// Contexts only make the first step onto a stack: switching them asks the kernel for the signal
+// mask, each time. Jumps do not.
+void Fiber::resume() {
+  if (_setjmp(outside_) != 0) return;
+  if (entered_) _longjmp(inside_, 1);
+  entered_ = true;
+  setcontext(&first_);
+}
+
+void Fiber::suspend() {
+  if (_setjmp(inside_) == 0) _longjmp(outside_, 1);
+}
+
+void Fiber::enter(unsigned low, unsigned high) {
+  auto* self = reinterpret_cast<Fiber*>(static_cast<std::uintptr_t>(high) << 32 | low);
+  self->function_(self->argument_);
+  _longjmp(self->outside_, 1);
+}
+
+}  // namespace gemm::emulation
