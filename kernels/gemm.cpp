@@ -14,8 +14,8 @@ namespace {
 constexpr std::array<std::string_view, 4> layout_names{"nn", "nt", "tn", "tt"};
 constexpr std::array<std::string_view, 4> precision_names{"fp32", "tf32", "fp16", "bf16"};
 constexpr std::array<std::string_view, 4> arch_names{"host", "any", "sm80", "sm90a"};
-constexpr std::array<std::string_view, 9> group_spelling{
-    "square", "narrow", "llm", "attention", "large", "decode", "ladder", "smoke", "pr"};
+constexpr std::array<std::string_view, 10> group_spelling{
+    "square", "narrow", "llm", "attention", "large", "decode", "ladder", "smoke", "pr", "tune"};
 
 // In the order of enum Stage. The rates are deliberately low: they bound the time of a plan.
 constexpr std::array stages{
@@ -31,7 +31,9 @@ constexpr std::array stages{
     StageInfo{"register_tiled_2d", "a patch of outputs per thread", 4},
     StageInfo{"vectorized", "16-byte accesses", 4},
     StageInfo{"double_buffered", "the next tile is on its way", 4},
+    StageInfo{"pretransposed", "operands brought into the kernel's order first", 4},
     StageInfo{"warp_tiled", "tiling that matches the warp", 4},
+    StageInfo{"autotuned", "the tile that fits the problem", 4},
     StageInfo{"wmma", "first tensor-core rung", 20},
     StageInfo{"mma_pipelined", "mma.sync, multi-stage cp.async", 50},
     StageInfo{"wgmma_tma", "the copy engine and the warpgroup", 100},

@@ -45,6 +45,7 @@ enum Group : unsigned {
   ladder = 1u << 6,     ///< the whole ladder climbs it
   smoke_set = 1u << 7,  ///< small enough for a CPU: seconds for all of them
   pr_set = 1u << 8,     ///< measured on every pull request
+  tune_set = 1u << 9,   ///< measured with every tile, for dispatch to choose by
 };
 
 /// Elements added to the packed leading dimension of each matrix.
@@ -121,7 +122,9 @@ enum class Stage {
   register_tiled_2d,
   vectorized,
   double_buffered,
+  pretransposed,
   warp_tiled,
+  autotuned,
   wmma,
   mma_pipelined,
   wgmma_tma,
@@ -166,6 +169,12 @@ struct Operands {
   int variant = 0;            ///< which of the kernel's own variants, see Kernel::variants
 };
 
+/// The tile of C that a block computes, and how many blocks, one above the other, are started as
+/// one.
+struct Tile {
+  int m = 0, n = 0, blocks = 1;
+};
+
 /// A reason in words, or nothing.
 using Refusal = std::optional<std::string>;
 
@@ -185,6 +194,13 @@ struct Kernel {
   /// How many interchangeable algorithms the kernel offers for the problem, for those that have a
   /// choice (a library's heuristics). The benchmark measures them once a run and keeps the best.
   int (*variants)(const Problem&) = nullptr;
+
+  /// For kernels that dispatch may pick; one without rows is none of them.
+  Tile tile{};
+
+  /// Another tile of a kernel of the same file, which dispatch may pick and the selection `tune`
+  /// visits, no other.
+  bool configuration = false;
 
   /// True for the vendor kernel that is measured beside each kernel of its space.
   bool control = false;
@@ -263,7 +279,8 @@ struct Plan {
 /// smoke: the small problems. pr: the problems of a pull request. full: all problems.
 /// On each, the whole ladder climbs the ladder problems, while the top rung that accepts a problem
 /// and the vendor kernels visit everything.
-enum class Selection { smoke, pr, full };
+/// tune: what dispatch chooses by. All kernels that it may pick, and dispatch, visit its problems.
+enum class Selection { smoke, pr, full, tune };
 Selection parse_selection(std::string_view);
 
 Plan select(Selection, const Device&);

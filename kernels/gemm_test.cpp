@@ -210,9 +210,21 @@ TEST(Selection, OnlyCodeThatRunsThereIsSelected) {
       EXPECT_TRUE(runs_on(point.kernel->arch, device)) << point.id();
 }
 
+TEST(Selection, TilesToChooseFromAreVisitedByTuneAndOtherTilesOfARungByNothingElse) {
+  const Device hopper{Space::gpu, 90};
+  for (const Point& point : select(Selection::full, hopper).points)
+    EXPECT_FALSE(point.kernel->configuration) << point.id();
+  for (const Point& point : select(Selection::tune, hopper).points) {
+    const Kernel& kernel = *point.kernel;
+    EXPECT_TRUE(kernel.tile.m > 0 || kernel.stage == Stage::dispatch || kernel.vendor())
+        << point.id();
+    EXPECT_TRUE(point.problem.groups & tune_set) << point.id();
+  }
+}
+
 TEST(Selection, UnknownNameIsAnsweredWithTheKnownOnes) {
   EXPECT_THAT([] { parse_selection("all"); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("smoke, pr and full")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("smoke, pr, full and tune")));
 }
 
 TEST(PointId, ReadsBackAsItself) {

@@ -15,7 +15,8 @@ struct Variant {
   Layout layout;
 };
 
-// -- Squares, narrow and small problems: m, n, k; groups; why ------------------------------------
+// -- Squares, narrow and small problems, projections in every layout: m, n, k; groups; why
+// ------------------------------------
 
 struct DenseRow {
   Shape shape;
@@ -26,24 +27,32 @@ struct DenseRow {
 constexpr DenseRow dense[] = {
     {{256, 256, 256}, square | ladder | smoke_set, "fits any cache: launch and latency"},
     {{512, 512, 512}, square, "a few tiles: most SMs idle"},
-    {{1024, 1024, 1024}, square | pr_set, "about one wave of tiles"},
-    {{2048, 2048, 2048}, square | pr_set, "few waves: the tail counts"},
-    {{4096, 4096, 4096}, square | ladder | pr_set, "the customary figure"},
-    {{8192, 8192, 8192}, square | pr_set, "many waves: power and L2 reuse decide"},
-    {{16384, 16384, 16384}, square, "operands of half a gigabyte: raster order decides"},
+    {{1024, 1024, 1024}, square | pr_set | tune_set, "about one wave of tiles"},
+    {{2048, 2048, 2048}, square | pr_set | tune_set, "few waves: the tail counts"},
+    {{4096, 4096, 4096}, square | ladder | pr_set | tune_set, "the customary figure"},
+    {{8192, 8192, 8192}, square | pr_set | tune_set, "many waves: power and L2 reuse decide"},
+    {{16384, 16384, 16384}, square | tune_set, "operands of half a gigabyte: raster order decides"},
     {{1000, 1000, 1000}, square, "divides by 8 and by no tile"},
     {{2047, 2047, 2047}, square, "odd: no row but the first is aligned"},
     {{4095, 4095, 4095}, square | pr_set, "odd: no row but the first is aligned"},
-    {{512, 4096, 4096}, narrow | ladder | pr_set, "prefill of a short prompt"},
-    {{256, 4096, 4096}, narrow, "a batch of decoders"},
-    {{128, 4096, 4096}, narrow | pr_set, "one row of tiles"},
-    {{64, 4096, 4096}, narrow | pr_set, "half a tile of rows"},
+    {{512, 4096, 4096}, narrow | ladder | pr_set | tune_set, "prefill of a short prompt"},
+    {{256, 4096, 4096}, narrow | tune_set, "a batch of decoders"},
+    {{128, 4096, 4096}, narrow | pr_set | tune_set, "one row of tiles"},
+    {{64, 4096, 4096}, narrow | pr_set | tune_set, "half a tile of rows"},
     {{32, 4096, 4096}, narrow, "between GEMM and GEMV"},
-    {{16, 4096, 4096}, narrow | ladder | pr_set, "a small decode batch: bound by B's bytes"},
+    {{16, 4096, 4096},
+     narrow | ladder | pr_set | tune_set,
+     "a small decode batch: bound by B's bytes"},
     {{8, 4096, 4096}, narrow, "a small decode batch: bound by B's bytes"},
     {{4, 4096, 4096}, narrow, "a small decode batch: bound by B's bytes"},
     {{2, 4096, 4096}, narrow, "a small decode batch: bound by B's bytes"},
     {{1, 4096, 4096}, narrow | pr_set, "one token: a GEMV"},
+    {{4096, 14336, 4096}, llm | tune_set, "Llama-3 8B: MLP gate or up, 4096 tokens"},
+    {{4096, 4096, 14336}, llm | tune_set, "Llama-3 8B: MLP down, 4096 tokens"},
+    {{4096, 28672, 8192}, llm | tune_set, "Llama-3 70B: MLP gate or up, 4096 tokens"},
+    {{8192, 1024, 8192}, llm | tune_set, "Llama-3 70B: key or value, 8192 tokens"},
+    {{4096, 7168, 2048}, llm | tune_set, "DeepSeek-V3: expert down, 4096 tokens"},
+    {{4096, 2112, 7168}, llm | tune_set, "DeepSeek-V3: latent down-projection, 4096 tokens"},
     {{64, 64, 64}, square | smoke_set, "one tile"},
     {{127, 127, 127}, square | smoke_set, "odd: every edge is partial"},
     {{192, 192, 192}, square | smoke_set, "more than one tile, not a power of two"},
@@ -70,6 +79,12 @@ constexpr Variant rare_variants[] = {{Precision::fp32, Layout::nt}, {Precision::
                                      {Precision::fp32, Layout::tt}, {Precision::tf32, Layout::nn},
                                      {Precision::fp16, Layout::tn}, {Precision::fp16, Layout::tt},
                                      {Precision::bf16, Layout::tn}, {Precision::bf16, Layout::tt}};
+
+// What tiles are chosen by: FP16 takes the choices of BF16.
+constexpr Variant tune_variants[] = {{Precision::fp32, Layout::nn},
+                                     {Precision::tf32, Layout::nt},
+                                     {Precision::bf16, Layout::nn},
+                                     {Precision::bf16, Layout::nt}};
 
 constexpr Variant smoke_variants[] = {{Precision::fp32, Layout::nn},
                                       {Precision::fp32, Layout::nt},
@@ -179,11 +194,12 @@ void add_dense(Table& table, const DenseRow& row) {
                .groups = groups,
                .why = row.why});
   };
-  const unsigned kind = row.groups & (square | narrow);
+  const unsigned kind = row.groups & (square | narrow | llm);
   for (const Variant& variant : dense_variants) {
     unsigned groups = kind;
     if (contains(pr_variants, variant)) groups |= row.groups & pr_set;
     if (contains(ladder_variants, variant)) groups |= row.groups & ladder;
+    if (contains(tune_variants, variant)) groups |= row.groups & tune_set;
     add(variant, groups);
   }
   if (row.groups & ladder)

@@ -22,8 +22,17 @@ bool selected(const Problem& problem, Selection selection) {
       return problem.groups & pr_set;
     case Selection::full:
       return true;
+    case Selection::tune:
+      return problem.groups & tune_set;
   }
   return false;
+}
+
+// What visits nothing in the selection, whatever it accepts.
+bool takes_part(const Kernel& kernel, Selection selection) {
+  if (selection == Selection::tune)
+    return kernel.tile.m > 0 || kernel.stage == Stage::dispatch || kernel.vendor();
+  return !kernel.configuration;
 }
 
 Refusal too_slow(const Kernel& kernel, const Problem& problem) {
@@ -44,7 +53,7 @@ Refusal refusal(const Kernel& kernel, const Problem& problem) {
 
 // Everybody climbs the ladder and the smoke set; elsewhere only the best rung is of interest.
 bool all_rungs_visit(const Problem& problem, Selection selection) {
-  return selection == Selection::smoke || (problem.groups & ladder);
+  return selection == Selection::smoke || selection == Selection::tune || (problem.groups & ladder);
 }
 
 void add_problem(Plan& plan, const std::vector<const Kernel*>& candidates, const Problem& problem,
@@ -89,14 +98,16 @@ Selection parse_selection(std::string_view name) {
   if (name == "smoke") return Selection::smoke;
   if (name == "pr") return Selection::pr;
   if (name == "full") return Selection::full;
+  if (name == "tune") return Selection::tune;
   throw std::invalid_argument("no selection is named \"" + std::string(name) +
-                              "\"; there are smoke, pr and full");
+                              "\"; there are smoke, pr, full and tune");
 }
 
 Plan select(Selection selection, const Device& device) {
   std::vector<const Kernel*> candidates;
   for (const Kernel& kernel : kernels())
-    if (runs_on(kernel.arch, device)) candidates.push_back(&kernel);
+    if (runs_on(kernel.arch, device) && takes_part(kernel, selection))
+      candidates.push_back(&kernel);
   Plan plan;
   for (const Problem& problem : problems())
     if (selected(problem, selection)) add_problem(plan, candidates, problem, selection);

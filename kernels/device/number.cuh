@@ -25,6 +25,16 @@ __device__ inline __nv_bfloat16 round_to<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
+/// Two neighbours of 16 bits in one register, the first in its lower half.
+template <class Storage>
+__device__ unsigned pack(float first, float second) {
+  static_assert(sizeof(Storage) == 2);
+  struct alignas(4) Pair {
+    Storage element[2];
+  };
+  return __builtin_bit_cast(unsigned, Pair{round_to<Storage>(first), round_to<Storage>(second)});
+}
+
 /// The linear epilogue, C = alpha (A B) + beta C, for one element. C is read only if beta is not 0,
 /// so that it may hold anything, NaN included.
 template <class Storage>

@@ -1,19 +1,16 @@
-// What the wgmma rungs share: a 128 x 256 tile of C, its panels in shared memory, and how it is
-// stored.
+// What the wgmma rungs share: a tile of C, its panels in shared memory, and how it is stored.
 #pragma once
 
 #include "matrix.cuh"
+#include "panel.cuh"
 #include "ptx_sm90.cuh"
 
 namespace gemm::device::wgmma {
 
-constexpr int tile_m = 128, tile_n = 256;
-constexpr int group_m = 64;  // rows of the tile that one warpgroup multiplies
+constexpr int group_m = 64;  // rows that one warpgroup multiplies
 constexpr int line_bytes = 128, atom_bytes = 1024;
 constexpr int step_bytes = 32,
               steps = line_bytes / step_bytes;  // of k, in one wgmma and in a panel
-constexpr int a_bytes = tile_m * line_bytes, b_bytes = tile_n * line_bytes;
-constexpr int stage_bytes = a_bytes + b_bytes;
 
 /// Elements of a line of a panel; also how thick a panel is along k.
 template <class Storage>
@@ -23,75 +20,166 @@ template <class Storage>
 constexpr int slab_bytes = per_line<Storage>* line_bytes;
 
 /// One operand's panel in shared memory, as the copy engine places it. k_contiguous: lines of 128
-/// bytes of k, one for each of `outer`. Otherwise slabs, side by side along `outer`.
+/// bytes of k, one for each of `outer`. Otherwise slabs, side by side along `outer`, the last of
+/// which may be wider than is used.
 template <class Storage, bool k_contiguous, int outer>
 struct Panel {
+  static constexpr int slabs = (outer + per_line<Storage> - 1) / per_line<Storage>;
+  static constexpr int bytes = k_contiguous ? outer * line_bytes : slabs * slab_bytes<Storage>;
+
   static __device__ void copy(unsigned to, const CUtensorMap* map, int outer0, int k0, int batch,
                               unsigned barrier) {
     if constexpr (k_contiguous) {
       cp_async_bulk_tensor_3d(to, map, k0, outer0, batch, barrier);
     } else {
 #pragma unroll
-      for (int slab = 0; slab < outer / per_line<Storage>; ++slab)
+      for (int slab = 0; slab < slabs; ++slab)
         cp_async_bulk_tensor_3d(to + slab * slab_bytes<Storage>, map,
                                 outer0 + slab * per_line<Storage>, k0, batch, barrier);
     }
   }
 
-  /// The descriptor of the rows from o0 on, for step `step` of k.
-  static __device__ std::uint64_t descriptor(unsigned panel, int o0, int step) {
+  /// Block `rank` of a cluster brings its share of a panel that all blocks of the cluster use, to
+  /// each of them.
+  template <int blocks>
+  static __device__ void copy_to_cluster(unsigned to, const CUtensorMap* map, int outer0, int k0,
+                                         int batch, unsigned barrier, int rank) {
+    constexpr std::uint16_t all = (1 << blocks) - 1;
     if constexpr (k_contiguous) {
-      return wgmma_descriptor(panel + o0 * line_bytes + step * step_bytes, 0);
+      static_assert(outer * line_bytes / blocks % atom_bytes == 0, "shares start on an atom");
+      const int first = outer / blocks * rank;
+      cp_async_bulk_tensor_3d_multicast(to + first * line_bytes, map, k0, outer0 + first, batch,
+                                        barrier, all);
     } else {
-      constexpr int step_lines = step_bytes / static_cast<int>(sizeof(Storage));
-      return wgmma_descriptor(
-          panel + o0 / per_line<Storage> * slab_bytes<Storage> + step * step_lines * line_bytes,
-          slab_bytes<Storage>);
+#pragma unroll
+      for (int i = 0; i < (slabs + blocks - 1) / blocks; ++i)
+        if (const int slab = i * blocks + rank; slab < slabs)
+          cp_async_bulk_tensor_3d_multicast(to + slab * slab_bytes<Storage>, map,
+                                            outer0 + slab * per_line<Storage>, k0, batch, barrier,
+                                            all);
     }
   }
+
+  /// The descriptor of the rows from o0 on, for the first step of k. For another step, add
+  /// step * next_step.
+  static __device__ std::uint64_t descriptor(unsigned panel, int o0) {
+    if constexpr (k_contiguous)
+      return wgmma_descriptor(panel + o0 * line_bytes, 0);
+    else
+      return wgmma_descriptor(panel + o0 / per_line<Storage> * slab_bytes<Storage>,
+                              slab_bytes<Storage>);
+  }
+  static constexpr int step_lines = step_bytes / sizeof(Storage);
+  static constexpr int next_step =
+      (k_contiguous ? step_bytes : step_lines * line_bytes) / wgmma_descriptor_unit;
 };
 
-/// Both panels of one stage, for kernels of one storage type and layout.
-template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
+/// Shared memory that a block of Hopper may ask for, less 1 KiB for its barriers.
+constexpr int block_bytes = 226 * 1024;
+
+/// Both panels of one stage, for kernels of one storage type, layout and tile.
+template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_m, int tile_n>
 struct PipelineStage {
   using A = Panel<Storage, a_k_contiguous, tile_m>;
   using B = Panel<Storage, b_k_contiguous, tile_n>;
+  static constexpr int bytes = A::bytes + B::bytes;
 
-  /// Starts bringing panel `panel` of the tile; `full` completes when all of it is there.
+  /// Starts bringing panel `panel` of the tile; `full` completes when all of it is there. The
+  /// blocks of a cluster lie above one another, with one B among them: each brings a share of it.
+  template <int cluster = 1>
   static __device__ void copy(unsigned at, const CUtensorMap* map_a, const CUtensorMap* map_b,
-                              const TileOrigin& tile, int panel, unsigned full) {
+                              const TileOrigin& tile, int panel, unsigned full, int rank = 0) {
     const int k0 = panel * per_line<Storage>, batch = static_cast<int>(tile.batch);
-    mbarrier_arrive_expect_tx(full, stage_bytes);
+    mbarrier_arrive_expect_tx(full, bytes);
     A::copy(at, map_a, static_cast<int>(tile.row), k0, batch, full);
-    B::copy(at + a_bytes, map_b, static_cast<int>(tile.column), k0, batch, full);
+    if constexpr (cluster == 1)
+      B::copy(at + A::bytes, map_b, static_cast<int>(tile.column), k0, batch, full);
+    else
+      B::template copy_to_cluster<cluster>(at + A::bytes, map_b, static_cast<int>(tile.column), k0,
+                                           batch, full, rank);
   }
 
   /// Starts multiplying the stage into the 64 rows of warpgroup `group`, as one group of wgmma.
-  static __device__ void multiply(float (&sum)[128], unsigned at, int group) {
+  static __device__ void multiply(float (&sum)[tile_n / 2], unsigned at, int group) {
+    const std::uint64_t a = A::descriptor(at, group * group_m);
+    const std::uint64_t b = B::descriptor(at + A::bytes, 0);
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < steps; ++step)
-      wgmma_64x256<Storage, !a_k_contiguous, !b_k_contiguous>(
-          sum, A::descriptor(at, group * group_m, step), B::descriptor(at + a_bytes, 0, step));
+      wgmma_64xn<Storage, tile_n, !a_k_contiguous, !b_k_contiguous>(sum, a + step * A::next_step,
+                                                                    b + step * B::next_step);
     wgmma_commit_group();
   }
 };
 
-/// Stores the 64 x 256 outputs of a warpgroup, straight from registers. A thread holds two
-/// neighbours of a row and two of the row 8 below, of each 16 x 8 piece of its warp.
-template <class Storage>
-__device__ void store_rows(const Product<Storage>& p, const TileOrigin& tile, int group,
-                           const float (&sum)[128]) {
+/// Shared memory through which a warp puts its outputs in order: 16 rows of 128 bytes.
+constexpr int staging_bytes = 16 * line_bytes;
+
+/// Chunk c of 16 bytes of row r lies at c ^ (2 r + r / 4), modulo 8: whatever a warp accesses at
+/// once below then lies in all banks.
+__device__ inline int staged(int row, int chunk) {
+  return row * line_bytes + (chunk ^ (row % 4 * 2 + row / 4 % 2)) * 16;
+}
+
+/// Stores the 64 rows of warpgroup `group`. In registers a thread holds two neighbours of a row and
+/// two of the row 8 below, of each 16 x 8 piece of its warp; stored like that, each line of C would
+/// leave in eight parts. So each warp puts slices of 128 bytes a row into its `staging` and takes
+/// whole lines out of it.
+template <class Storage, int sums>
+__device__ void store_tile(const Product<Storage>& p, const TileOrigin& tile, int group,
+                           const float (&sum)[sums], char* staging) {
+  constexpr int columns = sums * 2;
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+  const long long row0 = tile.row + group * group_m + warp * 16;
+
+  if constexpr (sizeof(Storage) == 2) {
+    if (p.beta == 0.0f && p.n % 8 == 0 && lines_aligned(p.c.at(tile.batch, 0, 0), p.c.row_stride)) {
+      // Nothing is read first and chunks are whole: what is staged is what is stored.
+      const unsigned to = shared_address(staging);
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const long long row = tile.row + group * group_m + warp * 16 + half * 8 + lane / 4;
-    if (row >= p.m) continue;
+      for (int slice = 0; slice < columns; slice += 64) {
+        __syncwarp();  // what lay here has been taken
 #pragma unroll
-    for (int j = 0; j < tile_n / 8; ++j) {
-      const long long column = tile.column + j * 8 + lane % 4 * 2;
-      store_linear_pair(p.c.at(tile.batch, row, column), sum[j * 4 + half * 2],
-                        sum[j * 4 + half * 2 + 1], p.n - column, p.alpha, p.beta);
+        for (int j = 0; j < 8 && slice + j * 8 < columns; j += 2) {
+          const float* two = sum + (slice / 8 + j) * 4;
+          const unsigned four[] = {pack<Storage>(p.alpha * two[0], p.alpha * two[1]),
+                                   pack<Storage>(p.alpha * two[2], p.alpha * two[3]),
+                                   pack<Storage>(p.alpha * two[4], p.alpha * two[5]),
+                                   pack<Storage>(p.alpha * two[6], p.alpha * two[7])};
+          stmatrix_x4(to + staged(lane % 16, j + lane / 16), four);
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int row = i * 4 + lane / 8, chunk = lane % 8, in_tile = slice + chunk * 8;
+          if (row0 + row < p.m && tile.column + in_tile < p.n && in_tile < columns)
+            *reinterpret_cast<uint4*>(p.c.at(tile.batch, row0 + row, tile.column + in_tile)) =
+                *reinterpret_cast<const uint4*>(staging + staged(row, chunk));
+        }
+      }
+      return;
+    }
+  }
+
+#pragma unroll
+  for (int slice = 0; slice < columns; slice += 32) {
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < 4 && slice + j * 8 < columns; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float* two = sum + (slice / 8 + j) * 4 + half * 2;
+        char* to = staging + staged(half * 8 + lane / 4, j * 2 + lane % 4 / 2) + lane % 2 * 8;
+        *reinterpret_cast<float2*>(to) = make_float2(two[0], two[1]);
+      }
+    __syncwarp();
+#pragma unroll 1  // the code of one round is as long as that of the slice before it
+    for (int i = 0; i < 4; ++i) {
+      const int row = i * 4 + lane / 8, in_tile = slice + lane % 8 * 4;
+      float four[4];
+      reinterpret_cast<float4&>(four) =
+          *reinterpret_cast<const float4*>(staging + staged(row, lane % 8));
+      if (in_tile < columns) store_four(p, tile.batch, row0 + row, tile.column + in_tile, four);
     }
   }
 }

@@ -10,28 +10,30 @@ struct Maps {
   CUtensorMap a{}, b{};
 };
 
-/// Maps whose boxes are what wgmma_tile.cuh copies at once: whole tile sides along k-contiguous
-/// lines, else 128 bytes of the side for each k of a panel. Empty where nothing will be read.
-inline Maps maps_for(const Problem& problem, const Operands& operands, unsigned tile_m,
-                     unsigned tile_n) {
+/// Maps whose boxes are what wgmma_tile.cuh copies at once: `a_lines` and `b_lines` k-contiguous
+/// lines, else 128 bytes of m or n for each k of a panel. Empty where nothing will be read.
+inline Maps maps_for(const Problem& problem, const Operands& operands, unsigned a_lines,
+                     unsigned b_lines) {
   if (problem.shape.k == 0 || problem.alpha == 0) return {};
   const unsigned per_line = 128 / element_bytes(problem.precision);
   return {tensor_map(problem.precision, stored_a(problem, operands),
-                     problem.a_transposed() ? per_line : tile_m),
+                     problem.a_transposed() ? per_line : a_lines),
           tensor_map(problem.precision, stored_b(problem, operands),
-                     problem.b_transposed() ? tile_n : per_line)};
+                     problem.b_transposed() ? b_lines : per_line)};
 }
 
 /// As cuda::launch_for_layout, for the combinations that wgmma has: `launch` is called as
-/// launch(a_k_contiguous, b_k_contiguous, product, maps, stream, tiles).
+/// launch(a_k_contiguous, b_k_contiguous, product, maps, stream, stacks), where a stack is the
+/// `cluster` tiles, one above the other, of blocks that share the lines of B.
 template <class Launch>
 void launch_for_layout(const Problem& problem, const Operands& operands, unsigned tile_m,
-                       unsigned tile_n, Launch launch) {
+                       unsigned tile_n, unsigned cluster, Launch launch) {
   cuda::launch_for_layout(
-      problem, operands, tile_m, tile_n,
-      [&](auto a_k, auto b_k, const auto& product, cudaStream_t stream, unsigned tiles) {
+      problem, operands, cluster * tile_m, tile_n,
+      [&](auto a_k, auto b_k, const auto& product, cudaStream_t stream, unsigned stacks) {
         if constexpr (sizeof(cuda::StorageOf<decltype(product)>) == 2 || (a_k() && b_k()))
-          launch(a_k, b_k, product, maps_for(problem, operands, tile_m, tile_n), stream, tiles);
+          launch(a_k, b_k, product, maps_for(problem, operands, tile_m, tile_n / cluster), stream,
+                 stacks);
       });
 }
 

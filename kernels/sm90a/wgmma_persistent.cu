@@ -1,15 +1,25 @@
-// Rung: wgmma_persistent. One block per SM walks a list of tiles.
+// Rung: wgmma_persistent. One block per SM walks a list of tiles, two blocks share what they read.
 //
 // Idea: in the rung below every tile is a block of its own, which starts with an empty pipeline and
 // ends with a store under which nothing is loaded. Here a block stays on its SM and takes tile
 // after tile. The producer runs ahead: while the consumers store one tile, the panels of the next
-// are on their way. The list is walked in bands of 8 tile rows, so that blocks that run at the same
-// time read the same rows of A and columns of B from L2.
+// are on their way. The store itself goes through shared memory, so that whole lines of C leave at
+// once and the consumers are soon back at work.
 //
-// Bytes: as below from L2; from device memory each band reads B once.
+// Two blocks of a cluster take tiles one above the other, which need the same B. Each brings half
+// of it, to both: the copy engine writes a panel into two SMs for one read of L2. So a stage is
+// empty only when the consumers of both blocks are done with it.
+//
+// Bytes: a pair of 128 x 256 tiles takes 128 flops a byte of L2 in 16 bits, where it had been 85;
+// from device memory each band of 8 tile rows reads B once.
+//
+// The other tiles in the list at the end are this kernel for shapes that 128 x 256 would leave with
+// half-empty waves; `dispatch` picks among them.
 #include <algorithm>
 
+#include "kernels/device/tile_list.cuh"
 #include "kernels/device/wgmma_tile.cuh"
+#include "kernels/fault.hpp"
 #include "kernels/sm90a/launch.cuh"
 
 namespace gemm::sm90a::wgmma_persistent {
@@ -17,105 +27,120 @@ namespace gemm::sm90a::wgmma_persistent {
 using namespace gemm::device;
 using namespace gemm::device::wgmma;
 
-constexpr int stages = 4, consumers = 2, threads = (1 + consumers) * 128;
-constexpr int producer_registers = 40, consumer_registers = 232;
-constexpr int memory_bytes = stages * stage_bytes + atom_bytes;  // the stages start on an atom
-constexpr long long band = 8;  // tile rows that are walked together
+constexpr int tile_m = 128;
+constexpr int consumers = 2, threads = (1 + consumers) * 128;
+constexpr int producer_registers = 56, consumer_registers = 224;
+constexpr int all_staging_bytes = consumers * 4 * staging_bytes;
 
-/// The tiles of all products of the batch, in the order in which they are walked.
-template <class Storage>
-struct TileList {
-  long long down, across, count;
+/// As many as there is room for.
+template <class Stage>
+constexpr int stages_of = (block_bytes - atom_bytes - all_staging_bytes) / Stage::bytes;
 
-  explicit __device__ TileList(const Product<Storage>& p, long long batches)
-      : down((p.m + tile_m - 1) / tile_m),
-        across((p.n + tile_n - 1) / tile_n),
-        count(down * across * batches) {}
-
-  __device__ TileOrigin operator[](long long i) const {
-    const long long batch = i / (down * across), in_batch = i % (down * across);
-    const long long first_row = in_batch / (band * across) * band;
-    const long long rows = min(band, down - first_row);
-    const long long in_band = in_batch % (band * across);
-    return {batch, (first_row + in_band % rows) * tile_m, in_band / rows * tile_n};
-  }
-};
-
-template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-static __global__ void __launch_bounds__(threads, 1)
+template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_n, int cluster>
+static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads, 1)
     gemm_wgmma_persistent(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
-                          const __grid_constant__ CUtensorMap map_b, long long batches) {
-  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous>;
+                          const __grid_constant__ CUtensorMap map_b, unsigned batches) {
+  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous, tile_m, tile_n>;
+  constexpr int stages = stages_of<Both>;
   extern __shared__ char memory[];
   __shared__ alignas(8) std::uint64_t full_barriers[stages], empty_barriers[stages];
-  const unsigned panels_at = (shared_address(memory) + atom_bytes - 1) / atom_bytes * atom_bytes;
+  const unsigned gap = -shared_address(memory) % atom_bytes;  // the stages start on an atom
+  const unsigned panels_at = shared_address(memory) + gap;
   const auto full = [&](int stage) { return shared_address(&full_barriers[stage]); };
   const auto empty = [&](int stage) { return shared_address(&empty_barriers[stage]); };
 
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < stages; ++stage) {
       mbarrier_init(full(stage), 1);
-      mbarrier_init(empty(stage), consumers * 4);  // one arrival a warp
+      mbarrier_init(empty(stage), cluster * consumers * 4);  // one arrival a warp
     }
     fence_mbarrier_init();
   }
-  __syncthreads();
+  cluster_sync();
 
-  const TileList<Storage> tiles(p, batches);
+  const unsigned rank = cluster_rank();
+  const TileList<tile_m, tile_n, cluster> tiles(p, batches);
   const int panels = static_cast<int>((p.k + per_line<Storage> - 1) / per_line<Storage>);
   unsigned turn = 0;  // panels so far, over all tiles: both sides count alike
 
   if (threadIdx.x / 128 == 0) {
     setmaxnreg_dec<producer_registers>();
     if (threadIdx.x == 0)
-      for (long long i = blockIdx.x; i < tiles.count; i += gridDim.x) {
-        const TileOrigin tile = tiles[i];
+      for (unsigned i = blockIdx.x / cluster; i < tiles.count; i += gridDim.x / cluster) {
+        const TileOrigin tile = tiles.origin(i, rank);
         for (int panel = 0; panel < panels; ++panel, ++turn) {
           const unsigned stage = turn % stages;
           mbarrier_wait_parity(empty(stage), turn / stages % 2 ^ 1);
-          Both::copy(panels_at + stage * stage_bytes, &map_a, &map_b, tile, panel, full(stage));
+          Both::template copy<cluster>(panels_at + stage * Both::bytes, &map_a, &map_b, tile, panel,
+                                       full(stage), rank);
         }
       }
   } else {
     setmaxnreg_inc<consumer_registers>();
-    const int group = threadIdx.x / 128 - 1;
+    const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
+    // By a shuffle, so that the compiler knows it to be one for the warp: descriptors then are,
+    // too.
+    const int group = __shfl_sync(0xffffffff, warp / 4, 0);
+    char* const staging = memory + gap + stages * Both::bytes + warp * staging_bytes;
+    // Each block of the cluster is told, since each fills a part of this stage.
     const auto release = [&](unsigned done) {
-      if (threadIdx.x % 32 == 0) mbarrier_arrive(empty(done % stages));
+      if (lane < cluster) mbarrier_arrive_cluster(in_cluster(empty(done % stages), lane));
     };
-    for (long long i = blockIdx.x; i < tiles.count; i += gridDim.x) {
-      float sum[128] = {};
+    for (unsigned i = blockIdx.x / cluster; i < tiles.count; i += gridDim.x / cluster) {
+      float sum[tile_n / 2] = {};
+#pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
       for (int panel = 0; panel < panels; ++panel, ++turn) {
         const unsigned stage = turn % stages;
         mbarrier_wait_parity(full(stage), turn / stages % 2);
-        Both::multiply(sum, panels_at + stage * stage_bytes, group);
+        Both::multiply(sum, panels_at + stage * Both::bytes, group);
         wgmma_wait_group<1>();
         if (panel > 0) release(turn - 1);
       }
       wgmma_wait_group<0>();
       if (panels > 0) release(turn - 1);
-      store_rows(p, tiles[i], group, sum);
+      store_tile(p, tiles.origin(i, rank), group, sum, staging);
     }
   }
+  // Nobody leaves while another block may still write to it or tell it something.
+  __syncwarp();
+  cluster_sync();
 }
 
+template <int tile_n, int cluster>
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::sm90a::launch_for_layout(
-      problem, operands, tile_m, tile_n,
+      problem, operands, tile_m, tile_n, cluster,
       [&](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
-          const gemm::sm90a::Maps& maps, cudaStream_t stream, unsigned tiles) {
+          const gemm::sm90a::Maps& maps, cudaStream_t stream, unsigned stacks) {
         using Storage = gemm::cuda::StorageOf<decltype(product)>;
-        gemm::sm90a::launch(gemm_wgmma_persistent<Storage, a_k_contiguous(), b_k_contiguous()>,
-                            std::min(tiles, gemm::cuda::multiprocessors()), threads, memory_bytes,
-                            stream, product, maps, static_cast<long long>(problem.batch));
+        constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
+        using Both = PipelineStage<Storage, a_k, b_k, tile_m, tile_n>;
+        constexpr int memory_bytes = stages_of<Both> * Both::bytes + all_staging_bytes + atom_bytes;
+        const unsigned clusters = std::min(stacks, gemm::cuda::multiprocessors() / cluster);
+        gemm::sm90a::launch(gemm_wgmma_persistent<Storage, a_k, b_k, tile_n, cluster>,
+                            clusters * cluster, threads, memory_bytes, stream, product, maps,
+                            static_cast<unsigned>(problem.batch));
       });
 }
 
-const gemm::Register registered{
-    {.name = "wgmma_persistent",
-     .stage = gemm::Stage::wgmma_persistent,
-     .idea = "one block per SM walks a list of tiles, loading ahead of the store",
-     .arch = gemm::Arch::sm90a,
-     .refuses = gemm::sm90a::refuses,
-     .launch = launch}};
+template <int tile_n, int cluster>
+static gemm::Kernel kernel(std::string_view name, bool configuration) {
+  return {.name = name,
+          .stage = gemm::Stage::wgmma_persistent,
+          .idea = "one block per SM walks a list of tiles, pairs of blocks share B",
+          .arch = gemm::Arch::sm90a,
+          .refuses = gemm::sm90a::refuses,
+          .launch = launch<tile_n, cluster>,
+          .tile = {tile_m, tile_n, cluster},
+          .configuration = configuration};
+}
+
+const gemm::Register registered{kernel<256, 2>("wgmma_persistent", false)};
+const gemm::Register configurations[] = {
+    gemm::Register{kernel<256, 1>("wgmma_persistent_128x256x1", true)},
+    gemm::Register{kernel<192, 2>("wgmma_persistent_128x192x2", true)},
+    gemm::Register{kernel<176, 2>("wgmma_persistent_128x176x2", true)},
+    gemm::Register{kernel<128, 2>("wgmma_persistent_128x128x2", true)},
+    gemm::Register{kernel<128, 1>("wgmma_persistent_128x128x1", true)}};
 
 }  // namespace gemm::sm90a::wgmma_persistent

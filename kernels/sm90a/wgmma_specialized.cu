@@ -17,18 +17,21 @@ namespace gemm::sm90a::wgmma_specialized {
 using namespace gemm::device;
 using namespace gemm::device::wgmma;
 
-constexpr int stages = 4, consumers = 2, threads = (1 + consumers) * 128;
-constexpr int producer_registers = 40, consumer_registers = 232;
-constexpr int memory_bytes = stages * stage_bytes + atom_bytes;  // the stages start on an atom
+constexpr int tile_m = 128, tile_n = 256, stages = 4;
+constexpr int consumers = 2, threads = (1 + consumers) * 128;
+constexpr int producer_registers = 56, consumer_registers = 224;
+constexpr int memory_bytes =
+    stages * (tile_m + tile_n) * line_bytes + consumers * 4 * staging_bytes + atom_bytes;
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
 static __global__ void __launch_bounds__(threads, 1)
     gemm_wgmma_specialized(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
                            const __grid_constant__ CUtensorMap map_b) {
-  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous>;
+  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous, tile_m, tile_n>;
   extern __shared__ char memory[];
   __shared__ alignas(8) std::uint64_t full_barriers[stages], empty_barriers[stages];
-  const unsigned panels_at = (shared_address(memory) + atom_bytes - 1) / atom_bytes * atom_bytes;
+  const unsigned gap = -shared_address(memory) % atom_bytes;  // the stages start on an atom
+  const unsigned panels_at = shared_address(memory) + gap;
   const auto full = [&](int stage) { return shared_address(&full_barriers[stage]); };
   const auto empty = [&](int stage) { return shared_address(&empty_barriers[stage]); };
 
@@ -51,31 +54,35 @@ static __global__ void __launch_bounds__(threads, 1)
         const int stage = panel % stages;
         // The first round finds every stage empty: a fresh barrier counts as past the odd phase.
         mbarrier_wait_parity(empty(stage), panel / stages % 2 ^ 1);
-        Both::copy(panels_at + stage * stage_bytes, &map_a, &map_b, tile, panel, full(stage));
+        Both::copy(panels_at + stage * Both::bytes, &map_a, &map_b, tile, panel, full(stage));
       }
   } else {
     setmaxnreg_inc<consumer_registers>();
-    const int group = threadIdx.x / 128 - 1;
+    const int warp = threadIdx.x / 32 - 4;
+    // By a shuffle, so that the compiler knows it to be one for the warp: descriptors then are,
+    // too.
+    const int group = __shfl_sync(0xffffffff, warp / 4, 0);
     const auto release = [&](int panel) {
       if (threadIdx.x % 32 == 0) mbarrier_arrive(empty(panel % stages));
     };
     float sum[128] = {};
+#pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
     for (int panel = 0; panel < panels; ++panel) {
       const int stage = panel % stages;
       if constexpr (!gemm::fault("wgmma_specialized_missing_full_wait"))
         mbarrier_wait_parity(full(stage), panel / stages % 2);
-      Both::multiply(sum, panels_at + stage * stage_bytes, group);
+      Both::multiply(sum, panels_at + stage * Both::bytes, group);
       wgmma_wait_group<1>();
       if (panel > 0) release(panel - 1);
     }
     wgmma_wait_group<0>();
-    store_rows(p, tile, group, sum);
+    store_tile(p, tile, group, sum, memory + gap + stages * Both::bytes + warp * staging_bytes);
   }
 }
 
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::sm90a::launch_for_layout(
-      problem, operands, tile_m, tile_n,
+      problem, operands, tile_m, tile_n, 1,
       [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
          const gemm::sm90a::Maps& maps, cudaStream_t stream, unsigned tiles) {
         using Storage = gemm::cuda::StorageOf<decltype(product)>;

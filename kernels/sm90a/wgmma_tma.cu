@@ -20,17 +20,20 @@ namespace gemm::sm90a::wgmma_tma {
 using namespace gemm::device;
 using namespace gemm::device::wgmma;
 
-constexpr int stages = 4, groups = 2, threads = groups * 128;
-constexpr int memory_bytes = stages * stage_bytes + atom_bytes;  // the stages start on an atom
+constexpr int tile_m = 128, tile_n = 256, stages = 4;
+constexpr int groups = 2, threads = groups * 128;
+constexpr int memory_bytes =
+    stages * (tile_m + tile_n) * line_bytes + groups * 4 * staging_bytes + atom_bytes;
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
 static __global__ void __launch_bounds__(threads, 1)
     gemm_wgmma_tma(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
                    const __grid_constant__ CUtensorMap map_b) {
-  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous>;
+  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous, tile_m, tile_n>;
   extern __shared__ char memory[];
   __shared__ alignas(8) std::uint64_t full_barriers[stages];
-  const unsigned panels_at = (shared_address(memory) + atom_bytes - 1) / atom_bytes * atom_bytes;
+  const unsigned gap = -shared_address(memory) % atom_bytes;  // the stages start on an atom
+  const unsigned panels_at = shared_address(memory) + gap;
   const auto full = [&](int stage) { return shared_address(&full_barriers[stage]); };
 
   if (threadIdx.x == 0) {
@@ -43,30 +46,33 @@ static __global__ void __launch_bounds__(threads, 1)
   const int panels = static_cast<int>((p.k + per_line<Storage> - 1) / per_line<Storage>);
   const auto copy = [&](int panel) {
     if (threadIdx.x == 0 && panel < panels)
-      Both::copy(panels_at + panel % stages * stage_bytes, &map_a, &map_b, tile, panel,
+      Both::copy(panels_at + panel % stages * Both::bytes, &map_a, &map_b, tile, panel,
                  full(panel % stages));
   };
 
-  const int group = threadIdx.x / 128;
+  const int warp = threadIdx.x / 32;
+  // By a shuffle, so that the compiler knows it to be one for the warp: descriptors then are, too.
+  const int group = __shfl_sync(0xffffffff, warp / 4, 0);
   float sum[128] = {};
   for (int panel = 0; panel < stages - 1; ++panel) copy(panel);
+#pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
   for (int panel = 0; panel < panels; ++panel) {
     const int stage = panel % stages;
     int round = panel / stages;
     if constexpr (gemm::fault("wgmma_tma_wrong_parity")) round = 0;
     mbarrier_wait_parity(full(stage), round % 2);
-    Both::multiply(sum, panels_at + stage * stage_bytes, group);
+    Both::multiply(sum, panels_at + stage * Both::bytes, group);
     wgmma_wait_group<1>();
     __syncthreads();  // the panel before this one is done with, for everybody: its stage is free
     copy(panel + stages - 1);
   }
   wgmma_wait_group<0>();
-  store_rows(p, tile, group, sum);
+  store_tile(p, tile, group, sum, memory + gap + stages * Both::bytes + warp * staging_bytes);
 }
 
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::sm90a::launch_for_layout(
-      problem, operands, tile_m, tile_n,
+      problem, operands, tile_m, tile_n, 1,
       [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
          const gemm::sm90a::Maps& maps, cudaStream_t stream, unsigned tiles) {
         using Storage = gemm::cuda::StorageOf<decltype(product)>;

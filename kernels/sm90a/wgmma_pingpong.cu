@@ -1,0 +1,148 @@
+// Rung: wgmma_pingpong. Two consumer warpgroups take turns at the tensor core.
+//
+// Idea: in the rung below both consumers work on one tile, so they store at the same time, and the
+// tensor core waits for them. One warpgroup alone can keep it busy. So here each has a tile of its
+// own, 64 rows high, and they take turns: while one multiplies, the other stores its last tile and
+// clears its sums. Barriers in shared memory pass the turn on as soon as the last wgmma of a tile
+// is issued, before it is done, so that the tensor core never runs dry.
+//
+// Bytes: 64 x 256 tiles, two of a cluster sharing B, take 85 flops a byte of L2 in 16 bits, where
+// the rung below takes 128: what is won in time is paid in traffic, and so in power.
+#include <algorithm>
+
+#include "kernels/device/tile_list.cuh"
+#include "kernels/device/wgmma_tile.cuh"
+#include "kernels/fault.hpp"
+#include "kernels/sm90a/launch.cuh"
+
+namespace gemm::sm90a::wgmma_pingpong {
+
+using namespace gemm::device;
+using namespace gemm::device::wgmma;
+
+constexpr int tile_m = group_m;
+constexpr int consumers = 2, threads = (1 + consumers) * 128;
+constexpr int producer_registers = 56, consumer_registers = 224;
+constexpr int all_staging_bytes = consumers * 4 * staging_bytes;
+
+/// As many as there is room for.
+template <class Stage>
+constexpr int stages_of = (block_bytes - atom_bytes - all_staging_bytes) / Stage::bytes;
+
+template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_n, int cluster>
+static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads, 1)
+    gemm_wgmma_pingpong(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
+                        const __grid_constant__ CUtensorMap map_b, unsigned batches) {
+  using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous, tile_m, tile_n>;
+  constexpr int stages = stages_of<Both>;
+  extern __shared__ char memory[];
+  __shared__ alignas(8) std::uint64_t full_barriers[stages], empty_barriers[stages];
+  __shared__ alignas(8) std::uint64_t turn_barriers[consumers];
+  const unsigned gap = -shared_address(memory) % atom_bytes;  // the stages start on an atom
+  const unsigned panels_at = shared_address(memory) + gap;
+  const auto full = [&](int stage) { return shared_address(&full_barriers[stage]); };
+  const auto empty = [&](int stage) { return shared_address(&empty_barriers[stage]); };
+  const auto turn_of = [&](int group) { return shared_address(&turn_barriers[group]); };
+
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < stages; ++stage) {
+      mbarrier_init(full(stage), 1);
+      mbarrier_init(empty(stage), cluster * 4);  // one arrival a warp of the group that had it
+    }
+    for (int group = 0; group < consumers; ++group) mbarrier_init(turn_of(group), 4);
+    fence_mbarrier_init();
+  }
+  cluster_sync();
+
+  const unsigned rank = cluster_rank();
+  const TileList<tile_m, tile_n, cluster> tiles(p, batches);
+  const unsigned panels = static_cast<unsigned>((p.k + per_line<Storage> - 1) / per_line<Storage>);
+  const unsigned first = blockIdx.x / cluster, next = gridDim.x / cluster;
+
+  if (threadIdx.x / 128 == 0) {
+    setmaxnreg_dec<producer_registers>();
+    unsigned count = 0;  // panels so far, over all tiles
+    if (threadIdx.x == 0)
+      for (unsigned i = first; i < tiles.count; i += next) {
+        const TileOrigin tile = tiles.origin(i, rank);
+        for (unsigned panel = 0; panel < panels; ++panel, ++count) {
+          const unsigned stage = count % stages;
+          mbarrier_wait_parity(empty(stage), count / stages % 2 ^ 1);
+          Both::template copy<cluster>(panels_at + stage * Both::bytes, &map_a, &map_b, tile, panel,
+                                       full(stage), rank);
+        }
+      }
+  } else {
+    setmaxnreg_inc<consumer_registers>();
+    const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
+    // By a shuffle, so that the compiler knows it to be one for the warp: descriptors then are,
+    // too.
+    const unsigned group = __shfl_sync(0xffffffff, warp / 4, 0);
+    char* const staging = memory + gap + stages * Both::bytes + warp * staging_bytes;
+    // Each block of the cluster is told, since each fills a part of this stage.
+    const auto release = [&](unsigned done) {
+      if (lane < cluster) mbarrier_arrive_cluster(in_cluster(empty(done % stages), lane));
+    };
+    unsigned round = 0;
+    for (unsigned i = first + group * next; i < tiles.count; i += consumers * next, ++round) {
+      unsigned count = (round * consumers + group) * panels;
+      float sum[tile_n / 2] = {};
+      // Group 0 begins: a fresh barrier counts as past the odd phase.
+      mbarrier_wait_parity(turn_of(group), (round + group + 1) % 2);
+#pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
+      for (unsigned panel = 0; panel < panels; ++panel, ++count) {
+        const unsigned stage = count % stages;
+        mbarrier_wait_parity(full(stage), count / stages % 2);
+        Both::multiply(sum, panels_at + stage * Both::bytes, 0);
+        wgmma_wait_group<1>();
+        if (panel > 0) release(count - 1);
+      }
+
+      if (lane == 0) mbarrier_arrive(turn_of(1 - group));
+      wgmma_wait_group<0>();
+      if (panels > 0) release(count - 1);
+      store_tile(p, tiles.origin(i, rank), 0, sum, staging);
+    }
+  }
+  // Nobody leaves while another block may still write to it or tell it something.
+  __syncwarp();
+  cluster_sync();
+}
+
+template <int tile_n, int cluster>
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+  gemm::sm90a::launch_for_layout(
+      problem, operands, tile_m, tile_n, cluster,
+      [&](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
+          const gemm::sm90a::Maps& maps, cudaStream_t stream, unsigned stacks) {
+        using Storage = gemm::cuda::StorageOf<decltype(product)>;
+        constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
+        using Both = PipelineStage<Storage, a_k, b_k, tile_m, tile_n>;
+        constexpr int memory_bytes = stages_of<Both> * Both::bytes + all_staging_bytes + atom_bytes;
+        const unsigned clusters = std::min(stacks, gemm::cuda::multiprocessors() / cluster);
+        gemm::sm90a::launch(gemm_wgmma_pingpong<Storage, a_k, b_k, tile_n, cluster>,
+                            clusters * cluster, threads, memory_bytes, stream, product, maps,
+                            static_cast<unsigned>(problem.batch));
+      });
+}
+
+template <int tile_n, int cluster>
+static gemm::Kernel kernel(std::string_view name, bool configuration) {
+  return {.name = name,
+          .stage = gemm::Stage::wgmma_pingpong,
+          .idea = "two consumers on tiles of their own: one stores while one multiplies",
+          .arch = gemm::Arch::sm90a,
+          .refuses = gemm::sm90a::refuses,
+          .launch = launch<tile_n, cluster>,
+          .tile = {tile_m, tile_n, cluster},
+          .configuration = configuration};
+}
+
+const gemm::Register registered{kernel<256, 2>("wgmma_pingpong", false)};
+const gemm::Register configurations[] = {
+    gemm::Register{kernel<256, 1>("wgmma_pingpong_64x256x1", true)},
+    gemm::Register{kernel<192, 2>("wgmma_pingpong_64x192x2", true)},
+    gemm::Register{kernel<128, 2>("wgmma_pingpong_64x128x2", true)},
+    gemm::Register{kernel<128, 1>("wgmma_pingpong_64x128x1", true)}};
+
+}  // namespace gemm::sm90a::wgmma_pingpong
