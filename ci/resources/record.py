@@ -29,6 +29,10 @@ _TEMPORARY = re.compile(
 # Where CMake puts the objects of kernels, and those of all else that gemmwatch-bench is linked of.
 _KERNELS = re.compile(r"/gemmwatch_(rungs|vendor)_\w+\.dir/")
 _HARNESS = re.compile(r"/gemmwatch(_core|_correctness|_bench_parts|-bench)\.dir/")
+# A file registers further tiles of its kernel as <kernel>_<m>x<n>x<blocks>: of the same code.
+_TILE = re.compile(r"_\d+x\d+x\d+$")
+# The kernel that launches the device code of the others.
+_DISPATCH = "dispatch"
 _SECTION = re.compile(r"\] (\.(?:ro)?data\S*) +PROGBITS +\w+ (\w+) (\w+)")
 
 
@@ -88,9 +92,15 @@ class Resources:
 
         None: a kernel that was not built here. What a library does inside is not seen.
         """
-        codes = sorted(f"{f.key} {f.code}" for f in self.functions.values() if f.kernel == kernel)
-        host = self.host_code.get(kernel)
-        return None if host is None else _digest([*codes, host])
+        own = _TILE.sub("", kernel)
+        if own not in self.host_code:
+            return None
+        run = {own}
+        if own == _DISPATCH:
+            run.update(function.kernel for function in self.functions.values())
+        codes = sorted(f"{f.key} {f.code}" for f in self.functions.values() if f.kernel in run)
+        host = [self.host_code[name] for name in sorted(run & self.host_code.keys())]
+        return _digest([*codes, *host])
 
     def document(self) -> dict[str, Any]:
         return {
@@ -157,7 +167,7 @@ def _function(fields: Fields) -> Function:
 
 
 def kernel_of_source(source: Path) -> str:
-    """The name of the kernel that a file registers."""
+    """The name of the kernel that a file registers; that of its other tiles begins with it."""
     return f"cpu_{source.stem}" if source.parent.name == "cpu" else source.stem
 
 

@@ -14,7 +14,7 @@ from ci.bench_program import ROOT
 from ci.errors import BadInput
 from ci.resources.listing import Cuobjdump
 from ci.resources.record import Resources, kernel_of_source, load_resources, record
-from ci.resources.tests.conftest import host_build
+from ci.resources.tests.conftest import function, host_build, resources
 
 SOURCE = """
 template <class T>
@@ -200,12 +200,32 @@ def test_two_kernels_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_name_of_a_kernel_follows_from_its_file() -> None:
-    """The kernels of this repository, by what each file registers."""
-    registered = re.compile(r'Register registered\{\s*\{\s*\.name = "(\w+)"')
+    """The kernels of this repository, by what each file registers: one, and tiles of it."""
+    registered = re.compile(r'(?:\.name = |kernel<[\w, ]+>\()"(\w+)"')
     files = [f for f in (ROOT / "kernels").glob("*/*.c*") if "Register registered" in f.read_text()]
     assert files
     for file in files:
-        assert registered.findall(file.read_text()) == [kernel_of_source(file)]
+        names, kernel = registered.findall(file.read_text()), kernel_of_source(file)
+        tiles = [re.fullmatch(rf"{kernel}(_\d+x\d+x\d+)?", name) for name in names]
+        assert all(tiles), f"{file} registers {names}"
+        assert [name for name in names if name == kernel] == [kernel]
+
+
+def test_another_tile_of_a_kernel_is_the_code_of_its_file() -> None:
+    built = resources([function("f")])
+    assert built.code_of("tiled_128x192x2") == built.code_of("tiled") is not None
+    assert built.code_of("tiled_128x192") is None
+    assert built.code_of("other_128x192x2") is None
+
+
+def test_dispatch_is_the_same_code_only_if_all_that_it_may_launch_is() -> None:
+    def code(of: str = "dispatch", host: str = "hh", device: str = "dd") -> str | None:
+        rung = function("rung", kernel="wgmma_tma", code=device)
+        host_code = {"dispatch": "aa", "wgmma_tma": host, "cpu_tiled": "cc"}
+        return Resources.of("13.0.88", [rung], host_code).code_of(of)
+
+    assert code() == code() is not None
+    assert len({code(), code(host="other"), code(device="other"), code("wgmma_tma")}) == 4
 
 
 def test_a_file_holds_what_was_recorded(toy: Resources, tmp_path: Path) -> None:
