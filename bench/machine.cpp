@@ -55,7 +55,6 @@ Machine describe_machine(bool want_gpu) {
   machine.environment["cpu"] = cpu_name();
   machine.environment["compiler"] = host_compiler();
   machine.fingerprint["build"] = GEMMWATCH_BUILD_TYPE;
-  machine.fingerprint["harness"] = protocol::harness;
 #ifdef GEMMWATCH_WITH_CUDA
   if (machine.device.space == Space::gpu) {
     describe_gpu(machine);

@@ -70,14 +70,14 @@ void shuffle(std::vector<Point>& points, std::uint64_t seed) {
   });
 }
 
-void register_points(const std::vector<Point>& points, Trial& trial) {
+void register_points(const std::vector<Point>& points, Load load, Trial& trial) {
   for (const Point& point : points)
     benchmark::RegisterBenchmark(
         point.id().c_str(),
         [&trial, point](benchmark::State& state) { trial.measure(state, point); })
         ->UseManualTime()
         ->Unit(benchmark::kMicrosecond)
-        ->Iterations(2 * planned_rounds(point));
+        ->Iterations(2 * planned_rounds(point, load));
 }
 
 /// After a product OpenBLAS's threads spin for 2^26 cycles by default, on the cores of the kernel
@@ -97,7 +97,8 @@ int run(int argc, char** argv) {
   const Options options = take_options(argc, argv);
   if (options.help) std::fputs(options_help(), stdout);
 
-  const Machine machine = describe_machine(options.want_gpu);
+  Machine machine = describe_machine(options.want_gpu);
+  machine.fingerprint["harness"] = options.harness();
   if (options.require_gpu && machine.device.space != Space::gpu)
     throw std::invalid_argument("--gemmwatch_device=gpu, but " + machine.device_note);
   Plan plan = select(options.selection, machine.device);
@@ -120,7 +121,7 @@ int run(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return bad_usage;
 
   Trial trial(machine, options);
-  register_points(plan.points, trial);
+  register_points(plan.points, options.load, trial);
   benchmark::RunSpecifiedBenchmarks(nullptr, to_json ? &json : nullptr);
   benchmark::Shutdown();
   return trial.anything_incorrect() ? incorrect : done;

@@ -1,11 +1,14 @@
 #include "bench/options.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <map>
 #include <stdexcept>
 #include <string_view>
 
+#include "bench/protocol.hpp"
 #include "kernels/fault.hpp"
 
 namespace gemm {
@@ -33,6 +36,16 @@ Slowdown parse_slowdown(std::string_view text) {
   return {std::string(kernel), parse_number<double>("--gemmwatch_slow", percent) / 100};
 }
 
+constexpr std::array<std::string_view, 3> load_names{"trial", "sustained", "burst"};
+
+void set_load(Options& options, std::string_view text) {
+  const auto found = std::find(load_names.begin(), load_names.end(), text);
+  if (found == load_names.end())
+    throw std::invalid_argument("--gemmwatch_load wants trial, sustained or burst, not \"" +
+                                std::string(text) + "\"");
+  options.load = static_cast<Load>(found - load_names.begin());
+}
+
 void set_device(Options& options, std::string_view text) {
   if (text != "auto" && text != "host" && text != "gpu")
     throw std::invalid_argument("--gemmwatch_device wants auto, host or gpu, not \"" +
@@ -54,6 +67,7 @@ const std::map<std::string_view, Setter>& setters() {
       {"journal", [](Options& o, std::string_view v) { o.journal_file = v; }},
       {"choices", [](Options& o, std::string_view v) { o.choices_file = v; }},
       {"list", [](Options& o, std::string_view v) { o.list_file = v; }},
+      {"load", set_load},
       {"slow", [](Options& o, std::string_view v) { o.slow = parse_slowdown(v); }},
   };
   return all;
@@ -79,6 +93,12 @@ std::string Options::injected() const {
   return "slow:" + slow.kernel + ":" + percent + "%";
 }
 
+std::string Options::harness() const {
+  const std::string version(protocol::harness);
+  if (load == Load::trial) return version;
+  return version + " " + std::string(load_names[static_cast<std::size_t>(load)]);
+}
+
 Options take_options(int& argc, char** argv) {
   Options options;
   int kept = 1;
@@ -96,7 +116,7 @@ Options take_options(int& argc, char** argv) {
 
 const char* options_help() {
   return "gemmwatch-bench: one trial of the GEMM suite, as a Google Benchmark program\n"
-         "          [--gemmwatch_selection={smoke|pr|full}]   which points (smoke)\n"
+         "          [--gemmwatch_selection={smoke|pr|full|tune}]  which points (smoke)\n"
          "          [--gemmwatch_device={auto|host|gpu}]      where (auto: the GPU if there is "
          "one)\n"
          "          [--gemmwatch_seed=<number>]               inputs and order of the points (1)\n"
@@ -105,6 +125,8 @@ const char* options_help() {
          "point\n"
          "          [--gemmwatch_choices=<file>]              chosen variants; tuned if absent\n"
          "          [--gemmwatch_list=<file>]                 write the catalog, measure nothing\n"
+         "          [--gemmwatch_load={trial|sustained|burst}] what the device does meanwhile "
+         "(trial)\n"
          "          [--gemmwatch_slow=<kernel>:<percent>%]    lengthen a kernel, to test a gate\n"
          "exit: 0 done, 2 bad usage, 3 a result was incorrect, 70 the GPU's context was lost\n";
 }

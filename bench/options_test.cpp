@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "bench/protocol.hpp"
+
 namespace gemm {
 namespace {
 
@@ -42,6 +44,13 @@ TEST(Options, DeviceGpuIsADemandAndAutoAWish) {
   EXPECT_TRUE(parse({"--gemmwatch_device=auto"}).options.want_gpu);
 }
 
+TEST(Options, EachLoadIsAHarnessOfItsOwn) {
+  EXPECT_EQ(parse({}).options.harness(), protocol::harness);
+  EXPECT_EQ(parse({"--gemmwatch_load=trial"}).options.harness(), protocol::harness);
+  EXPECT_THAT(parse({"--gemmwatch_load=sustained"}).options.harness(), HasSubstr("sustained"));
+  EXPECT_THAT(parse({"--gemmwatch_load=burst"}).options.harness(), HasSubstr("burst"));
+}
+
 TEST(Options, BadOnesAreNamed) {
   const auto complains_of = [](const char* argument, const char* what) {
     EXPECT_THAT([argument] { parse({argument}); },
@@ -54,6 +63,7 @@ TEST(Options, BadOnesAreNamed) {
   complains_of("--gemmwatch_seed=-1", "-1");
   complains_of("--gemmwatch_device=tpu", "tpu");
   complains_of("--gemmwatch_selection=tiny", "tiny");
+  complains_of("--gemmwatch_load=heavy", "trial, sustained or burst");
   complains_of("--gemmwatch_slow=cpu_tiled", "<kernel>:<percent>%");
   complains_of("--gemmwatch_slow=nobody:5%", "nobody");
 }

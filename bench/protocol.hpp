@@ -27,6 +27,19 @@ inline constexpr double cache_factor = 2.0;
 /// Launches of a captured graph, at least: the gap between two graphs is then below 1%.
 inline constexpr int graph_launches = 128;
 
+/// Sustained load: kernel and control alternate for `settle_s` before anything is kept, until
+/// clocks and power have come to rest; then come longer blocks, and each alone for `energy_s`, over
+/// which the GPU's own energy counter is read.
+inline constexpr double settle_s = 1.0;
+inline constexpr double sustained_block_s = 50e-3;
+inline constexpr int sustained_rounds = 6;
+inline constexpr double energy_s = 1.0;
+
+/// Burst: what a card does that has rested. A block is so many launches after so long a pause.
+inline constexpr double burst_pause_s = 1.0;
+inline constexpr int burst_launches = 8;
+inline constexpr int burst_rounds = 2;
+
 /// Schema of the catalog and the counters; a change makes older numbers incomparable.
 inline constexpr std::string_view harness = "1";
 

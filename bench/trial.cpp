@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "bench/protocol.hpp"
 #include "bench/rotation.hpp"
@@ -84,8 +85,12 @@ struct Workbench {
   std::unique_ptr<PreparedBlock> warm_block(const Kernel& kernel, int variant, double seconds,
                                             double delay = 0);
 
-  /// The control's block, warmed up and sized once for all kernels of the problem.
-  PreparedBlock& control_block();
+  /// The warmed-up block that is timed under this load.
+  std::unique_ptr<PreparedBlock> block_for(Load load, const Kernel& kernel, int variant,
+                                           double delay = 0);
+
+  /// The control's, sized once for all kernels of the problem.
+  PreparedBlock& control_block(Load load);
 
   /// The number of the fastest variant.
   int tune(const Kernel& kernel, int count);
@@ -158,8 +163,21 @@ std::unique_ptr<PreparedBlock> Workbench::warm_block(const Kernel& kernel, int v
                              .delay_s = delay * launch_s * static_cast<double>(launches)});
 }
 
-PreparedBlock& Workbench::control_block() {
-  if (!control) control = warm_block(control_of(inputs.a.space()), 0, protocol::block_s);
+std::unique_ptr<PreparedBlock> Workbench::block_for(Load load, const Kernel& kernel, int variant,
+                                                    double delay) {
+  if (load != Load::burst)
+    return warm_block(kernel, variant,
+                      load == Load::sustained ? protocol::sustained_block_s : protocol::block_s,
+                      delay);
+  const double launch_s = launch_seconds(kernel, variant, protocol::warmup_s);
+  return stopwatch->prepare({.kernel = &kernel,
+                             .variant = variant,
+                             .launches = protocol::burst_launches,
+                             .delay_s = delay * launch_s * protocol::burst_launches});
+}
+
+PreparedBlock& Workbench::control_block(Load load) {
+  if (!control) control = block_for(load, control_of(inputs.a.space()), 0);
   return *control;
 }
 
@@ -181,13 +199,48 @@ int Workbench::tune(const Kernel& kernel, int count) {
 
 namespace {
 
-Rounds time_rounds(int count, Stopwatch& stopwatch, PreparedBlock& kernel, PreparedBlock& control,
-                   Telemetry& telemetry) {
+/// Kernel and control in turn, until clocks and power are those of the load.
+void settle(Stopwatch& stopwatch, PreparedBlock& kernel, PreparedBlock& control) {
+  const int pairs = static_cast<int>(protocol::settle_s / (2 * protocol::sustained_block_s));
+  std::vector<PreparedBlock*> order;
+  for (int pair = 0; pair < pairs; ++pair) order.insert(order.end(), {&control, &kernel});
+  stopwatch.time(order, [] {});
+}
+
+/// Seconds of each block, of which each follows a pause.
+std::vector<double> time_bursts(Stopwatch& stopwatch, const std::vector<PreparedBlock*>& order,
+                                Telemetry& telemetry) {
+  std::vector<double> seconds;
+  for (PreparedBlock* block : order) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(protocol::burst_pause_s));
+    seconds.push_back(stopwatch.time({block}, [&] { telemetry.sample(); }).front());
+  }
+  return seconds;
+}
+
+/// Joules of one launch when the GPU does nothing else. Nothing where the GPU does not tell.
+std::optional<double> joules_a_launch(Stopwatch& stopwatch, PreparedBlock& block,
+                                      Telemetry& telemetry) {
+  const auto blocks = static_cast<std::size_t>(protocol::energy_s / protocol::sustained_block_s);
+  const std::vector<PreparedBlock*> order(blocks, &block);
+  telemetry.begin();
+  stopwatch.time(order, [&] { telemetry.sample(); });
+  const auto summary = telemetry.summary();
+  const auto joules = summary.find("energy_j");
+  if (joules == summary.end()) return std::nullopt;
+  return joules->second / static_cast<double>(blocks * block.launches);
+}
+
+Rounds time_rounds(int count, Load load, Stopwatch& stopwatch, PreparedBlock& kernel,
+                   PreparedBlock& control, Telemetry& telemetry) {
   std::vector<PreparedBlock*> order;
   for (int round = 0; round < count; ++round)
     order.insert(order.end(), {&control, &kernel, &kernel, &control});
+  if (load == Load::sustained) settle(stopwatch, kernel, control);
   telemetry.begin();
-  std::vector<double> seconds = stopwatch.time(order, [&] { telemetry.sample(); });
+  std::vector<double> seconds = load == Load::burst
+                                    ? time_bursts(stopwatch, order, telemetry)
+                                    : stopwatch.time(order, [&] { telemetry.sample(); });
   for (std::size_t i = 0; i < seconds.size(); ++i)
     seconds[i] /= static_cast<double>(order[i]->launches);
 
@@ -228,7 +281,9 @@ void report_rounds(benchmark::State& state, const Problem& problem, const Machin
 
 }  // namespace
 
-int planned_rounds(const Point& point) {
+int planned_rounds(const Point& point, Load load) {
+  if (load == Load::sustained) return protocol::sustained_rounds;
+  if (load == Load::burst) return protocol::burst_rounds;
   return longest_launch_s(*point.kernel, point.problem) > protocol::slow_launch_s
              ? protocol::slow_rounds
              : protocol::rounds;
@@ -265,12 +320,22 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   if (!findings.passed()) return fail_as_incorrect(state, findings.message());
 
   const double delay = kernel.name == options_.slow.kernel ? options_.slow.fraction : 0;
-  const auto kernel_block = workbench.warm_block(kernel, variant, protocol::block_s, delay);
-  PreparedBlock& control_block = workbench.control_block();
+  const Load load = options_.load;
+  const auto kernel_block = workbench.block_for(load, kernel, variant, delay);
+  PreparedBlock& control_block = workbench.control_block(load);
   const Clock::time_point timed_start = Clock::now();
-  const Rounds rounds = time_rounds(planned_rounds(point), *workbench.stopwatch, *kernel_block,
-                                    control_block, telemetry_);
+  const Rounds rounds = time_rounds(planned_rounds(point, load), load, *workbench.stopwatch,
+                                    *kernel_block, control_block, telemetry_);
   const double timed_s = seconds_since(timed_start);
+  const auto telemetry = telemetry_.summary();
+  if (load == Load::sustained && !telemetry.empty()) {
+    const auto report = [&](const char* counter, PreparedBlock& block) {
+      if (const auto joules = joules_a_launch(*workbench.stopwatch, block, telemetry_))
+        state.counters[counter] = *joules;
+    };
+    report("kernel_joules", *kernel_block);
+    report("control_joules", control_block);
+  }
 
   const Clock::time_point recheck_start = Clock::now();
   const Findings afterwards = workbench.check_negated(kernel, variant);
@@ -281,7 +346,7 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   std::size_t next = 0;  // the number of iterations was fixed to that of the test blocks
   for (auto _ : state) state.SetIterationTime(rounds.kernel_blocks[next++]);
   report_rounds(state, point.problem, machine_, rounds);
-  for (const auto& [key, value] : telemetry_.summary()) state.counters[key] = value;
+  for (const auto& [key, value] : telemetry) state.counters[key] = value;
   state.counters["launches"] = static_cast<double>(kernel_block->launches);
   state.counters["control_launches"] = static_cast<double>(control_block.launches);
   state.counters["buffers"] = static_cast<double>(workbench.rotation.sets());

@@ -16,7 +16,7 @@
 namespace gemm {
 
 /// Rounds of control-test-test-control that a point gets, by the plan.
-int planned_rounds(const Point& point);
+int planned_rounds(const Point& point, Load load);
 
 /// What all points of one problem share; defined in trial.cpp.
 struct Workbench;

@@ -40,7 +40,7 @@ class HostTrial : public testing::Test {
     benchmark::RegisterBenchmark(point.id().c_str(),
                                  [&](benchmark::State& state) { trial().measure(state, point); })
         ->UseManualTime()
-        ->Iterations(2 * planned_rounds(point));
+        ->Iterations(2 * planned_rounds(point, options.load));
     std::ostringstream text;
     benchmark::JSONReporter reporter;
     reporter.SetOutputStream(&text);
@@ -71,6 +71,16 @@ TEST_F(HostTrial, ASoundKernelHasATimeAndItsRounds) {
     EXPECT_TRUE(row.contains("round" + std::to_string(round) + "_kernel_us")) << round;
   EXPECT_LE(row.at("bound_share"), 1.0);
   EXPECT_FALSE(trial().anything_incorrect());
+}
+
+TEST_F(HostTrial, UnderSustainedLoadBlocksAreLongAndRoundsMany) {
+  const double usual = measure({&find_kernel("cpu_naive"), problem}).at("launches");
+  options.load = Load::sustained;
+  const auto row = measure({&find_kernel("cpu_naive"), problem});
+  EXPECT_FALSE(row.contains("error_message")) << row;
+  EXPECT_TRUE(
+      row.contains("round" + std::to_string(protocol::sustained_rounds - 1) + "_kernel_us"));
+  EXPECT_GT(row.at("launches"), 3 * usual);
 }
 
 TEST_F(HostTrial, EqualResultsHaveEqualDigests) {
@@ -109,9 +119,13 @@ TEST_F(HostTrial, TheJournalNamesAPointBeforeItRuns) {
 
 TEST(PlannedRounds, AreFewerForWhatMayTakeLong) {
   const Kernel& naive = find_kernel("cpu_naive");
-  EXPECT_EQ(planned_rounds({&naive, parse_problem("fp32/nn/16x16x16")}), protocol::rounds);
-  EXPECT_EQ(planned_rounds({&naive, parse_problem("fp32/nn/1024x1024x1024")}),
-            protocol::slow_rounds);
+  const auto rounds = [&](const char* problem, Load load) {
+    return planned_rounds({&naive, parse_problem(problem)}, load);
+  };
+  EXPECT_EQ(rounds("fp32/nn/16x16x16", Load::trial), protocol::rounds);
+  EXPECT_EQ(rounds("fp32/nn/1024x1024x1024", Load::trial), protocol::slow_rounds);
+  EXPECT_EQ(rounds("fp32/nn/16x16x16", Load::sustained), protocol::sustained_rounds);
+  EXPECT_EQ(rounds("fp32/nn/16x16x16", Load::burst), protocol::burst_rounds);
 }
 
 }  // namespace
