@@ -7,6 +7,31 @@
 namespace gemm::emulation {
 namespace {
 
+void end_phase(Cluster& cluster) {
+  cluster.arrived = 0;
+  ++cluster.phases;
+  cluster.met = cluster.meeting.known();
+  cluster.meeting.clear();
+  wake_all(cluster.waiting);
+}
+
+/// What all of them knew, all of them know.
+void tell(const std::vector<Thread*>& threads, const Meeting& meeting) {
+  ++latest_time;
+  for (Thread* thread : threads) {
+    thread->present.known = meeting.known();
+    thread->present.now = latest_time;
+  }
+}
+
+/// Those who met at a barrier go on.
+void let_go(NamedBarrier& barrier) {
+  tell(barrier.waiting, barrier.meeting);
+  barrier.meeting.clear();
+  std::erase(barrier.waiting, running_thread);
+  wake_all(barrier.waiting);
+}
+
 void check_barrier(int id, int threads, const char* what) {
   if (id < 0 || id >= Block::named_barriers)
     violation(std::string(what) + ": there are barriers 0 to 15, not " + std::to_string(id));
@@ -24,16 +49,17 @@ bool arrive_at(NamedBarrier& barrier, unsigned wanted, int id) {
               " threads here, for " + std::to_string(barrier.wanted) +
               " where others wait (0: for all)");
   ++barrier.arrived;
+  barrier.meeting.arrive(self().present);
   if (barrier.arrived < (wanted == 0 ? block.running : wanted)) return false;
   barrier.arrived = 0;
-  wake_all(barrier.waiting);
   return true;
 }
 
 void sync_at(int id, unsigned wanted) {
   NamedBarrier& barrier = self().block->barriers[id];
-  if (arrive_at(barrier, wanted, id)) return;
+  const bool last = arrive_at(barrier, wanted, id);
   barrier.waiting.push_back(&self());
+  if (last) return let_go(barrier);
   stand_still([&barrier, id] {
     return "barrier " + std::to_string(id) + ", at which " + std::to_string(barrier.arrived) +
            " threads are of " +
@@ -43,11 +69,36 @@ void sync_at(int id, unsigned wanted) {
 
 }  // namespace
 
+void leave_barriers(Thread& thread) {
+  Block& block = *thread.block;
+  NamedBarrier& everybody = block.barriers[0];
+  if (everybody.wanted == 0 && everybody.arrived > 0 && everybody.arrived == block.running) {
+    everybody.arrived = 0;
+    let_go(everybody);
+  }
+  Cluster& cluster = *block.cluster;
+  if (cluster.arrived > 0 && cluster.arrived == cluster.running()) end_phase(cluster);
+}
+
+void fence_proxy_async_shared() {
+  Present& present = self().present;
+  present.fenced = present.now;
+  present.now = ++latest_time;
+  pause();
+}
+
 void block_sync() { sync_at(0, 0); }
 
 void warp_sync(std::uint32_t lanes) {
   lanes &= self().warp->exists;
-  together("__syncwarp", lanes, static_cast<void*>(nullptr), [](auto) {});
+  together("__syncwarp", lanes, static_cast<void*>(nullptr), [&](auto) {
+    Meeting meeting;
+    std::vector<Thread*> all;
+    for (unsigned lane = 0; lane < warp_size; ++lane)
+      if (lanes >> lane & 1) all.push_back(&self().warp->threads[lane]);
+    for (Thread* thread : all) meeting.arrive(thread->present);
+    tell(all, meeting);
+  });
 }
 
 std::uint64_t shuffle(std::uint32_t lanes, std::uint64_t bits, unsigned source) {
@@ -75,7 +126,8 @@ void barrier_sync(int id, int threads) {
 
 void barrier_arrive(int id, int threads) {
   check_barrier(id, threads, "barrier_arrive");
-  arrive_at(self().block->barriers[id], static_cast<unsigned>(threads), id);
+  NamedBarrier& barrier = self().block->barriers[id];
+  if (arrive_at(barrier, static_cast<unsigned>(threads), id)) let_go(barrier);
   pause();
 }
 
@@ -84,14 +136,13 @@ unsigned cluster_rank() { return self().block->rank; }
 void cluster_arrive() {
   Thread& thread = self();
   Cluster& cluster = *thread.block->cluster;
-  together("cluster_arrive", whole_warp("cluster_arrive"), static_cast<void*>(nullptr), [](auto) {});
+  together("cluster_arrive", whole_warp("cluster_arrive"), static_cast<void*>(nullptr),
+           [](auto) {});
   if (thread.arrived_in_cluster) violation("cluster_arrive twice without cluster_wait");
   thread.arrived_in_cluster = true;
   thread.cluster_phase = cluster.phases;
-  if (++cluster.arrived < cluster.running()) return;
-  cluster.arrived = 0;
-  ++cluster.phases;
-  wake_all(cluster.waiting);
+  cluster.meeting.arrive(thread.present);
+  if (++cluster.arrived == cluster.running()) end_phase(cluster);
 }
 
 void cluster_wait() {
@@ -107,6 +158,7 @@ void cluster_wait() {
     });
   }
   thread.arrived_in_cluster = false;
+  cluster.lesson.teach(thread.present, cluster.met);
 }
 
 void set_registers(int count, bool more) {

@@ -13,7 +13,9 @@ namespace {
 
 constexpr int chunk_bytes = 16;
 
-void land(const AsyncCopies::Copy& copy) {
+void land(AsyncCopies::Copy& copy) {
+  if (copy.landed) return;
+  copy.landed = true;
   std::memcpy(copy.to, copy.from, copy.valid);
   std::memset(copy.to + copy.valid, 0, copy.bytes - copy.valid);
 }
@@ -71,10 +73,9 @@ Box box_of(const CUtensorMap* map, int along, int line, int batch, const char* w
 constexpr unsigned box_alignment = 128;
 
 void land(const Box& box, const Place& to) {
-  if (to.block->over())
-    violation("cp_async_bulk_tensor: the block into which it copies has ended");
+  if (to.block->over()) violation("cp_async_bulk_tensor: the block into which it copies has ended");
   box.for_each_piece([&](unsigned offset, const char* from, unsigned bytes) {
-    std::byte* element = to.block->memory.at(swizzled(to.at + offset, box.map.swizzle_span));
+    std::byte* element = to.block->memory->at(swizzled(to.at + offset, box.map.swizzle_span));
     if (from)
       std::memcpy(element, from, bytes);
     else
@@ -83,8 +84,9 @@ void land(const Box& box, const Place& to) {
 }
 
 /// Starts a load whose bytes and whose barrier are in one block.
-void load(const Box& box, const Place& to, const Place& barrier) {
+void load(const Box& box, const Place& to, const Place& barrier, const Ordered& until) {
   const auto bytes = static_cast<unsigned>(box.map.box_bytes());
+  to.block->memory->accesses.async_write(*to.block, to.at, bytes, until);
   poison(to.data, bytes);
   later([=] {
     land(box, to);
@@ -95,18 +97,20 @@ void load(const Box& box, const Place& to, const Place& barrier) {
 }  // namespace
 
 struct AsyncCopies::Store {
+  Store(const Box& box, const Place& from, Time number) : box(box), from(from), number(number) {}
+
   Box box;
   Place from;
-  bool read = false;
+  Time number;  ///< of those of its thread
+  bool read = false, written = false;
   std::vector<std::byte> bytes;  ///< what was read, until it is written
-  bool written = false;
 
   void read_now() {
     if (read) return;
     read = true;
     bytes.resize(box.map.box_bytes());
     for (unsigned offset = 0; offset < bytes.size(); ++offset)
-      bytes[offset] = *from.block->memory.at(swizzled(from.at + offset, box.map.swizzle_span));
+      bytes[offset] = *from.block->memory->at(swizzled(from.at + offset, box.map.swizzle_span));
   }
   void write_now() {
     if (written) return;
@@ -124,10 +128,11 @@ void cp_async(unsigned to, const void* from, int bytes, int valid) {
     violation("cp_async: of " + std::to_string(bytes) + " bytes, not " + std::to_string(valid));
   if (reinterpret_cast<std::uintptr_t>(from) % bytes != 0)
     violation("cp_async: the source is not aligned to " + std::to_string(bytes) + " bytes");
-  const AsyncCopies::Copy copy{place.data, static_cast<const std::byte*>(from), bytes, valid};
-  if (luck.chance(early_copies())) return land(copy);
+  place.block->memory->accesses.start_copy(place.at, bytes);
   poison(place.data, bytes);
-  self().copies.open.push_back(copy);
+  AsyncCopies::Copy& copy = self().copies.open.emplace_back(
+      AsyncCopies::Copy{place.at, place.data, static_cast<const std::byte*>(from), bytes, valid});
+  if (luck.chance(early_copies())) land(copy);
 }
 
 void cp_async_commit_group() {
@@ -139,7 +144,10 @@ void cp_async_commit_group() {
 void cp_async_wait_group(int pending) {
   AsyncCopies& copies = self().copies;
   while (copies.committed.size() > static_cast<std::size_t>(pending)) {
-    for (const AsyncCopies::Copy& copy : copies.committed.front()) land(copy);
+    for (AsyncCopies::Copy& copy : copies.committed.front()) {
+      land(copy);
+      self().block->memory->accesses.land_copy(copy.at, copy.bytes);
+    }
     copies.committed.pop_front();
   }
   pause();
@@ -149,9 +157,9 @@ void tensor_load_3d(unsigned to, const CUtensorMap* map, int along, int line, in
                     unsigned barrier) {
   const char* const what = "cp_async_bulk_tensor_3d";
   const Box box = box_of(map, along, line, batch, what);
-  check_barrier_of_copy(barrier);
+  const Ordered until = end_of_copy(barrier);
   load(box, place_of(to, static_cast<unsigned>(box.map.box_bytes()), box_alignment, what),
-       place_of(barrier, 8, 8, what));
+       place_of(barrier, 8, 8, what), until);
   pause();
 }
 
@@ -162,11 +170,11 @@ void tensor_load_3d_multicast(unsigned to, const CUtensorMap* map, int along, in
   if (blocks == 0) violation(std::string(what) + ": to no block");
   for (unsigned rank = 0; rank < 16; ++rank) {
     if (!(blocks >> rank & 1)) continue;
-    check_barrier_of_copy(address_in(barrier, rank));
+    const Ordered until = end_of_copy(address_in(barrier, rank));
     load(box,
          place_of(address_in(to, rank), static_cast<unsigned>(box.map.box_bytes()), box_alignment,
                   what),
-         place_of(address_in(barrier, rank), 8, 8, what));
+         place_of(address_in(barrier, rank), 8, 8, what), until);
   }
   pause();
 }
@@ -174,9 +182,19 @@ void tensor_load_3d_multicast(unsigned to, const CUtensorMap* map, int along, in
 void tensor_store_3d(const CUtensorMap* map, int along, int line, int batch, unsigned from) {
   const char* const what = "cp_async_bulk_tensor_3d_store";
   const Box box = box_of(map, along, line, batch, what);
-  auto store = std::make_shared<AsyncCopies::Store>(AsyncCopies::Store{
-      box, place_of(from, static_cast<unsigned>(box.map.box_bytes()), box_alignment, what), false, {}});
-  self().copies.open_stores.push_back(store);
+  const auto bytes = static_cast<unsigned>(box.map.box_bytes());
+  const Place place = place_of(from, bytes, box_alignment, what);
+  Thread& thread = self();
+  AsyncCopies& copies = thread.copies;
+  if (copies.stores_started == 0) {
+    copies.stores = thread.block->cluster->new_helper("a bulk store of " + name_of(thread));
+    copies.reader = new_reader(*thread.block);
+  }
+  auto store = std::make_shared<AsyncCopies::Store>(box, place, ++copies.stores_started);
+  place.block->memory->accesses.async_read(place.at, bytes, thread.present,
+                                           {copies.stores, store->number}, copies.reader,
+                                           "a bulk store reads");
+  copies.open_stores.push_back(store);
   later([store] { store->read_now(); });
   later([store] { store->write_now(); });
   pause();
@@ -190,9 +208,12 @@ void bulk_commit_group() {
 
 void bulk_wait_group(int pending, bool only_read) {
   AsyncCopies& copies = self().copies;
+  Knowledge& known = self().present.known;
   while (copies.committed_stores.size() > static_cast<std::size_t>(pending)) {
-    for (const auto& store : copies.committed_stores.front())
+    for (const auto& store : copies.committed_stores.front()) {
       only_read ? store->read_now() : store->write_now();
+      known = known.with(copies.stores, store->number);
+    }
     copies.committed_stores.pop_front();
   }
   pause();

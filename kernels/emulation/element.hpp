@@ -20,8 +20,9 @@ inline float value_of_tf32(std::uint32_t bits) { return std::bit_cast<float>(bit
 
 /// Element e of those that a register holds.
 inline float value_of(Element element, std::uint32_t bits, int e) {
-  return element == Element::tf32 ? value_of_tf32(bits)
-                                  : value_of_bits16(element, static_cast<std::uint16_t>(bits >> 16 * e));
+  return element == Element::tf32
+             ? value_of_tf32(bits)
+             : value_of_bits16(element, static_cast<std::uint16_t>(bits >> 16 * e));
 }
 
 }  // namespace gemm::emulation

@@ -1,4 +1,5 @@
-// What nvcc gives a CUDA source without an #include, for g++. Included before each translated source.
+// What nvcc gives a CUDA source without an #include, for g++. Included before each translated
+// source.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -8,8 +8,8 @@
 
 namespace gemm::emulation {
 
-/// One function at a time. A fiber that is not run to its end is abandoned by the next start(): what
-/// lies on its stack is not destroyed.
+/// One function at a time. A fiber that is not run to its end is abandoned by the next start():
+/// what lies on its stack is not destroyed.
 class Fiber {
  public:
   Fiber();  ///< Throws std::bad_alloc if there is no memory for a stack.

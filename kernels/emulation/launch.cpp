@@ -48,12 +48,22 @@ class FiberPool {
   std::vector<std::unique_ptr<Fiber>> spare_;
 };
 FiberPool fibers;
+std::vector<std::unique_ptr<SharedMemory>> spare_memories;
+
+std::unique_ptr<SharedMemory> renewed_memory() {
+  if (spare_memories.empty()) return std::make_unique<SharedMemory>();
+  std::unique_ptr<SharedMemory> memory = std::move(spare_memories.back());
+  spare_memories.pop_back();
+  memory->renew();
+  return memory;
+}
 
 std::unique_ptr<Block> new_block(Cluster& cluster, unsigned rank, uint3 index) {
   auto block = std::make_unique<Block>();
   const unsigned threads = count(geometry.block);
   const unsigned warps = (threads + warp_size - 1) / warp_size;
   block->cluster = &cluster;
+  block->memory = renewed_memory();
   block->rank = rank;
   block->index = index;
   block->running = threads;
@@ -77,6 +87,7 @@ std::unique_ptr<Block> new_block(Cluster& cluster, unsigned rank, uint3 index) {
     thread.linear = i;
     thread.lane = i % warp_size;
     thread.index = index_in(geometry.block, i);
+    thread.present.unit = static_cast<Unit>(rank * threads + i);
     thread.fiber = fibers.take();
   }
   return block;
@@ -95,8 +106,10 @@ void run_cluster(unsigned number, void (*body)(void*), void* argument) {
   struct Return {
     Cluster& cluster;
     ~Return() {
-      for (const auto& block : cluster.blocks)
+      for (const auto& block : cluster.blocks) {
+        spare_memories.push_back(std::move(block->memory));
         for (Thread& thread : block->threads) fibers.give_back(std::move(thread.fiber));
+      }
     }
   } back{cluster};
   run(cluster, body, argument);
@@ -169,12 +182,22 @@ void declare_cluster(unsigned x, unsigned y, unsigned z) {
   throw ClusterDeclared{dim3(x, y, z)};
 }
 
+namespace {
+
+std::byte* allocated(const SharedVariable& variable) {
+  SharedMemory& memory = *self().block->memory;
+  memory.allocate(variable);
+  return memory.at(variable.at);
+}
+
+}  // namespace
+
 std::byte* static_shared(const char* name, unsigned bytes, unsigned alignment) {
-  return self().block->memory.at(layout->static_variable(name, bytes, alignment).at);
+  return allocated(layout->static_variable(name, bytes, alignment));
 }
 
 std::byte* dynamic_shared(unsigned alignment) {
-  return self().block->memory.at(layout->dynamic_array(alignment).at);
+  return allocated(layout->dynamic_array(alignment));
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ void run_grid(const char* name, const Configuration&, const void* kernel, void (
 template <class Call>
 void run_grid(const char* name, const Configuration& configuration, const void* kernel, Call call) {
   run_grid(
-      name, configuration, kernel, [](void* argument) { (*static_cast<Call*>(argument))(); }, &call);
+      name, configuration, kernel, [](void* argument) { (*static_cast<Call*>(argument))(); },
+      &call);
 }
 
 /// kernel<<<configuration>>>: to be called with the kernel's arguments.
@@ -42,9 +43,7 @@ auto launch(const char* name, const Configuration& configuration, void (*kernel)
 }
 template <class Call>
 auto launch(const char* name, const Configuration& configuration, Call call) {
-  return [=](const auto&... arguments) {
-    run_grid(name, configuration, nullptr, [&] { call(arguments...); });
-  };
+  return [=] { run_grid(name, configuration, nullptr, call); };
 }
 
 /// __cluster_dims__, as the first statement of a kernel.

@@ -8,6 +8,7 @@
 namespace gemm::emulation {
 
 Thread* running_thread = nullptr;
+Cluster* running_cluster = nullptr;
 Geometry geometry;
 Random luck;
 
@@ -136,23 +137,13 @@ void exit_thread(Thread& thread) {
   if (thread.arrived_in_cluster)
     violation("the thread ends between cluster_arrive and cluster_wait");
   if (!thread.copies.open_stores.empty() || !thread.copies.committed_stores.empty())
-    violation("the thread ends while its bulk stores may still read shared memory:"
-              " cp_async_bulk_wait_group_read is missing");
+    violation(
+        "the thread ends while its bulk stores may still read shared memory:"
+        " cp_async_bulk_wait_group_read is missing");
   thread.exited = true;
   warp.exited |= 1u << thread.lane;
   --block.running;
-  // Who is gone is no longer waited for.
-  NamedBarrier& everybody = block.barriers[0];
-  if (everybody.wanted == 0 && everybody.arrived > 0 && everybody.arrived == block.running) {
-    everybody.arrived = 0;
-    wake_all(everybody.waiting);
-  }
-  Cluster& cluster = *block.cluster;
-  if (cluster.arrived > 0 && cluster.arrived == cluster.running()) {
-    cluster.arrived = 0;
-    ++cluster.phases;
-    wake_all(cluster.waiting);
-  }
+  leave_barriers(thread);
 }
 
 void thread_body(void*) {
@@ -178,12 +169,29 @@ unsigned Cluster::running() const {
   return sum;
 }
 
+Unit Cluster::new_helper(std::string name) {
+  helpers.push_back(std::move(name));
+  return static_cast<Unit>(blocks.size() * blocks.front()->threads.size() + helpers.size() - 1);
+}
+
+unsigned new_reader(Block& block) {
+  const auto reader = static_cast<unsigned>(block.warps.size()) + block.readers++;
+  if (reader >= Accesses::most_readers)
+    violation("more readers of shared memory than the emulator can tell apart");
+  return reader;
+}
+
+std::string name_of(const Thread& thread) {
+  return "block " + std::to_string(thread.block->index.x) + ", warp " +
+         std::to_string(thread.warp->number) + ", lane " + std::to_string(thread.lane);
+}
+
+// A thread is left where it is, since an access to memory, which may be what is wrong, is no place
+// from which the compiler lets an exception out.
 void violation(const std::string& what) {
   if (!running_thread) throw Violation(what);
-  const Thread& thread = *running_thread;
-  throw Violation("block " + std::to_string(thread.block->index.x) + ", warp " +
-                  std::to_string(thread.warp->number) + ", lane " + std::to_string(thread.lane) +
-                  ": " + what);
+  scheduler->failed(std::make_exception_ptr(Violation(name_of(*running_thread) + ": " + what)));
+  for (;;) running_thread->fiber->suspend();
 }
 
 void stand_still(std::function<std::string()> waits_for) {
@@ -259,9 +267,11 @@ void run(Cluster& cluster, void (*kernel)(void*), void* argument) {
     for (Thread& thread : block->threads) thread.fiber->start(thread_body, nullptr);
   Scheduler of_this_run(cluster);
   scheduler = &of_this_run;
+  running_cluster = &cluster;
   struct Over {
     ~Over() {
       scheduler = nullptr;
+      running_cluster = nullptr;
       running_thread = nullptr;
     }
   } over;

@@ -19,6 +19,7 @@
 #include "kernels/emulation/copies.hpp"
 #include "kernels/emulation/fiber.hpp"
 #include "kernels/emulation/mbarrier.hpp"
+#include "kernels/emulation/order.hpp"
 #include "kernels/emulation/random.hpp"
 #include "kernels/emulation/shared_memory.hpp"
 #include "kernels/emulation/warpgroup.hpp"
@@ -46,6 +47,7 @@ struct Thread {
   std::unique_ptr<Fiber> fiber;
   bool exited = false;
   std::function<std::string()> waits_for;  ///< for the message of a deadlock
+  Present present;
   AsyncCopies copies;
   bool arrived_in_cluster = false;
   std::uint64_t cluster_phase = 0;  ///< at its last arrival
@@ -73,6 +75,7 @@ struct Warp {
 struct NamedBarrier {
   unsigned arrived = 0, wanted = 0;  ///< wanted = 0: all threads that have not exited
   std::vector<Thread*> waiting;
+  Meeting meeting;
 };
 
 struct Block {
@@ -85,7 +88,8 @@ struct Block {
   std::vector<Warp> warps;
   std::vector<Warpgroup> warpgroups;
   unsigned running = 0;  ///< threads that have not exited
-  SharedMemory memory;
+  std::unique_ptr<SharedMemory> memory;
+  unsigned readers = 0;  ///< beside its warps, see Accesses
   Mbarriers mbarriers;
   NamedBarrier barriers[named_barriers];
   int free_registers = 0;
@@ -94,13 +98,21 @@ struct Block {
   bool over() const { return running == 0; }
 };
 
+/// A place among those who read a block's shared memory, for one that is no warp.
+unsigned new_reader(Block&);
+
 struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
   unsigned arrived = 0;  ///< at the barrier of the cluster
   std::uint64_t phases = 0;
   std::vector<Thread*> waiting;
+  Meeting meeting;
+  Knowledge met;  ///< in the last phase
+  Lesson lesson;
+  std::vector<std::string> helpers;  ///< units that are not threads, by name
 
   unsigned running() const;
+  Unit new_helper(std::string name);
 };
 
 /// Grid, block and cluster as the launch gave them.
@@ -110,18 +122,24 @@ struct Geometry {
 
 /// The thread that runs. Outside any, there is none to ask for.
 extern Thread* running_thread;
+extern Cluster* running_cluster;
 extern Geometry geometry;
 extern Random luck;
 
 inline Thread& self() { return *running_thread; }
 
-/// "block 3, warp 2, lane 5: " and what is wrong.
+/// "block 3, warp 2, lane 5"
+std::string name_of(const Thread&);
+/// The name of the running thread and what is wrong. The thread does not go on.
 [[noreturn]] void violation(const std::string& what);
 
 /// The running thread stands still until somebody wakes it.
 void stand_still(std::function<std::string()> waits_for);
 void wake(Thread&);
 void wake_all(std::vector<Thread*>&);  ///< and forgets them
+
+/// Nobody waits for the thread any more.
+void leave_barriers(Thread&);
 
 /// A moment in which others may run.
 void pause();

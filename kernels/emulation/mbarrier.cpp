@@ -1,7 +1,5 @@
 #include "kernels/emulation/mbarrier.hpp"
 
-#include <cstring>
-
 #include "kernels/emulation/machine.hpp"
 #include "kernels/emulation/ptx.hpp"
 
@@ -9,9 +7,6 @@ namespace gemm::emulation {
 namespace {
 
 constexpr int most_arrivals = (1 << 20) - 1;
-// What the object itself holds: whoever writes over it is found.
-constexpr std::uint64_t mark = 0x7fa5b00b5a11d00d;
-
 struct Found {
   Mbarrier& barrier;
   Place place;
@@ -23,11 +18,11 @@ Found find(unsigned address, const char* what) {
   if (found == place.block->mbarriers.end())
     violation(std::string(what) + ": there is no mbarrier at " + spelled(place.at) +
               ": mbarrier_init is missing or comes later");
-  std::uint64_t bits;
-  std::memcpy(&bits, place.data, sizeof bits);
-  if (bits != mark) violation(std::string(what) + ": the mbarrier at " + spelled(place.at) +
-                              " was overwritten");
-  if (place.block != self().block && !found->second.fenced)
+  const Mbarrier& barrier = found->second;
+  if (!self().present.knows(barrier.initialised_by->present.unit, barrier.initialised))
+    violation(std::string(what) + ": nothing orders mbarrier_init of " + spelled(place.at) +
+              " by " + name_of(*barrier.initialised_by) + " before this");
+  if (place.block != self().block && !barrier.fenced)
     violation(std::string(what) + ": the mbarrier of another block at " + spelled(place.at) +
               " has not passed fence_mbarrier_init");
   return {found->second, place};
@@ -37,6 +32,8 @@ void end_phase_if_complete(Mbarrier& barrier) {
   if (barrier.pending != 0 || barrier.bytes != 0) return;
   barrier.pending = barrier.expected;
   ++barrier.phases;
+  barrier.arrivals.add(barrier.copies, static_cast<Time>(barrier.phases));
+  barrier.reached = barrier.arrivals.known();
   wake_all(barrier.waiting);
 }
 
@@ -47,6 +44,7 @@ void arrive_at(unsigned address, std::int64_t bytes, const char* what) {
               std::to_string(barrier.expected) + " that it expects in a phase");
   barrier.bytes += bytes;
   --barrier.pending;
+  barrier.arrivals.arrive(self().present);
   end_phase_if_complete(barrier);
   pause();
 }
@@ -66,8 +64,13 @@ void mbarrier_init(unsigned address, int arrivals) {
     violation("mbarrier_init: " + std::to_string(arrivals) + " arrivals");
   Mbarrier& barrier = place.block->mbarriers[place.at];
   if (!barrier.waiting.empty()) violation("mbarrier_init: somebody waits for this mbarrier");
-  barrier = {.expected = arrivals, .pending = arrivals, .initialised_by = &self(), .waiting = {}};
-  std::memcpy(place.data, &mark, sizeof mark);
+  barrier = Mbarrier{};
+  barrier.expected = barrier.pending = arrivals;
+  barrier.initialised_by = &self();
+  barrier.initialised = self().present.now;
+  barrier.copies =
+      self().block->cluster->new_helper("a copy to the mbarrier at " + spelled(place.at));
+  place.block->memory->accesses.reserve(place.at, 8);
 }
 
 void fence_mbarrier_init() {
@@ -80,9 +83,7 @@ void mbarrier_arrive_expect_tx(unsigned barrier, int bytes) {
   arrive_at(barrier, bytes, "mbarrier_arrive_expect_tx");
 }
 void mbarrier_arrive(unsigned barrier) { arrive_at(barrier, 0, "mbarrier_arrive"); }
-void mbarrier_arrive_cluster(unsigned barrier) {
-  arrive_at(barrier, 0, "mbarrier_arrive_cluster");
-}
+void mbarrier_arrive_cluster(unsigned barrier) { arrive_at(barrier, 0, "mbarrier_arrive_cluster"); }
 
 void mbarrier_wait_parity(unsigned address, unsigned parity) {
   pause();
@@ -96,6 +97,7 @@ void mbarrier_wait_parity(unsigned address, unsigned parity) {
       return state(at >> 1, barrier, at & 1);
     });
   }
+  barrier.lesson.teach(self().present, barrier.reached);
 }
 
 void complete_bytes(Block& block, unsigned at, unsigned bytes) {
@@ -104,11 +106,12 @@ void complete_bytes(Block& block, unsigned at, unsigned bytes) {
   end_phase_if_complete(barrier);
 }
 
-void check_barrier_of_copy(unsigned address) {
+Ordered end_of_copy(unsigned address) {
   const auto [barrier, place] = find(address, "cp_async_bulk_tensor");
   if (!barrier.fenced)
     violation("cp_async_bulk_tensor: the mbarrier at " + spelled(place.at) +
               " has not passed fence_mbarrier_init");
+  return {barrier.copies, static_cast<Time>(barrier.phases + 1)};
 }
 
 }  // namespace gemm::emulation

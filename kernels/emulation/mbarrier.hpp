@@ -1,4 +1,5 @@
-// Barriers in shared memory: they count arrivals and bytes, and change phase when both are complete.
+// Barriers in shared memory: they count arrivals and bytes, and change phase when both are
+// complete.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/emulation/order.hpp"
+
 namespace gemm::emulation {
 
+struct Ordered;
 struct Thread;
 struct Block;
 
@@ -16,8 +20,13 @@ struct Mbarrier {
   std::int64_t bytes = 0;         ///< announced and not here yet; below zero if here before
   std::uint64_t phases = 0;       ///< complete ones
   Thread* initialised_by = nullptr;
+  Time initialised = 0;
   bool fenced = false;  ///< the copy engine and other blocks may use it
   std::vector<Thread*> waiting;
+  Unit copies = 0;    ///< the unit of the copies that it counts; its time is the phases
+  Meeting arrivals;   ///< what those know who arrive
+  Knowledge reached;  ///< what they knew when the last phase ended
+  Lesson lesson;
 };
 
 /// Of one block, by their offset.
@@ -25,7 +34,7 @@ using Mbarriers = std::unordered_map<unsigned, Mbarrier>;
 
 /// Bytes of a copy are here.
 void complete_bytes(Block&, unsigned at, unsigned bytes);
-/// The barrier of a copy, which must exist there.
-void check_barrier_of_copy(unsigned barrier);
+/// When a copy to this barrier is over. Checks that the barrier can take one.
+Ordered end_of_copy(unsigned barrier);
 
 }  // namespace gemm::emulation

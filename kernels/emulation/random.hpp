@@ -17,7 +17,9 @@ class Random {
   }
   /// 0 to n - 1, for n > 0.
   unsigned below(std::size_t n) { return static_cast<unsigned>((next() >> 32) * n >> 32); }
-  bool chance(double probability) { return static_cast<double>(next() >> 11) * 0x1p-53 < probability; }
+  bool chance(double probability) {
+    return static_cast<double>(next() >> 11) * 0x1p-53 < probability;
+  }
 
  private:
   std::uint64_t state_;

@@ -26,8 +26,8 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  launch("cudaLaunchKernelEx", configuration_of(*config), kernel)(
-      std::forward<Arguments>(arguments)...);
+  launch("cudaLaunchKernelEx", configuration_of(*config),
+         kernel)(std::forward<Arguments>(arguments)...);
   return cudaGetLastError();
 }
 

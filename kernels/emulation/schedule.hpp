@@ -1,4 +1,5 @@
-// Which run of chance a launch gets: GEMMWATCH_SCHEDULE, or 1 without it, and then one after another.
+// Which run of chance a launch gets: GEMMWATCH_SCHEDULE, or 1 without it, and then one after
+// another.
 #pragma once
 
 namespace gemm::emulation {

@@ -1,5 +1,6 @@
 #include "kernels/emulation/shared_memory.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -63,10 +64,23 @@ const SharedVariable* SharedLayout::variable_of(unsigned at, unsigned bytes) con
   return nullptr;
 }
 
-SharedMemory::SharedMemory()
-    : data_(static_cast<std::byte*>(std::aligned_alloc(window, window))) {
+SharedMemory::SharedMemory() : data_(static_cast<std::byte*>(std::aligned_alloc(window, window))) {
   if (!data_) throw std::bad_alloc();
   poison(data_, window);
+}
+
+void SharedMemory::renew() {
+  poison(data_, end_);
+  accesses.clear(end_);
+  allocated_.clear();
+  end_ = 0;
+}
+
+void SharedMemory::allocate(const SharedVariable& variable) {
+  if (std::find(allocated_.begin(), allocated_.end(), variable.at) != allocated_.end()) return;
+  allocated_.push_back(variable.at);
+  end_ = std::max(end_, variable.at + variable.bytes);
+  accesses.allocate(variable.at, variable.bytes);
 }
 
 SharedMemory::~SharedMemory() { std::free(data_); }
@@ -91,11 +105,11 @@ Place place_of(unsigned address, unsigned bytes, unsigned alignment, const char*
   if (block->over())
     violation(std::string(what) + ": block " + std::to_string(block->index.x) +
               " of the cluster has ended");
-  return {block, at, block->memory.at(at)};
+  return {block, at, block->memory->at(at)};
 }
 
 unsigned address_of(const void* pointer) {
-  const SharedMemory& memory = self().block->memory;
+  const SharedMemory& memory = *self().block->memory;
   if (!memory.holds(pointer)) violation("the address of something that is not in shared memory");
   return memory.offset_of(pointer);
 }

@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/emulation/accesses.hpp"
+
 namespace gemm::emulation {
 
 struct Block;
 
-inline constexpr unsigned most_shared_bytes = 227 << 10;       ///< of a block, after opting in
+inline constexpr unsigned most_shared_bytes = 227 << 10;        ///< of a block, after opting in
 inline constexpr unsigned most_static_shared_bytes = 48 << 10;  ///< and without
 
 /// A variable in shared memory. All blocks of a launch have it at the same place.
@@ -46,14 +48,21 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
 
   std::byte* at(unsigned offset) const { return data_ + offset; }
-  bool holds(const void* pointer) const {
-    return pointer >= data_ && pointer < data_ + window;
-  }
+  bool holds(const void* pointer) const { return pointer >= data_ && pointer < data_ + window; }
   unsigned offset_of(const void* pointer) const {
     return static_cast<unsigned>(static_cast<const std::byte*>(pointer) - data_);
   }
 
+  /// As at the start of a block: nothing exists, and poison lies everywhere.
+  void renew();
+  /// The variable exists from now on.
+  void allocate(const SharedVariable&);
+
+  Accesses accesses;
+
  private:
+  std::vector<unsigned> allocated_;  ///< variables, by their places
+  unsigned end_ = 0;                 ///< of the last of them
   std::byte* data_;
 };
 

@@ -13,8 +13,9 @@ namespace {
 
 constexpr unsigned row_bytes = 16, matrices = 4, matrix_rows = 8;
 
+/// A lane's row and its registers.
 struct MatrixAccess {
-  unsigned address;
+  Place row;
   unsigned* registers;
 };
 
@@ -36,16 +37,17 @@ struct MmaRegisters {
 }  // namespace
 
 void ldmatrix_x4(unsigned (&to)[4], unsigned address, bool transposed) {
-  MatrixAccess mine{address, to};
   const char* const name = transposed ? "ldmatrix_x4_trans" : "ldmatrix_x4";
+  MatrixAccess mine{place_of(address, row_bytes, row_bytes, name), to};
+  mine.row.block->memory->accesses.read(mine.row.at, row_bytes);
   together(name, whole_warp(name), &mine, [&](MatrixAccess* const* lanes) {
     std::uint16_t element[matrices][matrix_rows][8];
     for (unsigned i = 0; i < warp_size; ++i)
-      std::memcpy(element[i / matrix_rows][i % matrix_rows],
-                  place_of(lanes[i]->address, row_bytes, row_bytes, name).data, row_bytes);
+      std::memcpy(element[i / matrix_rows][i % matrix_rows], lanes[i]->row.data, row_bytes);
     for (unsigned lane = 0; lane < warp_size; ++lane)
       for (unsigned m = 0; m < matrices; ++m) {
-        const Element16 low = element_of(lane, 0, transposed), high = element_of(lane, 1, transposed);
+        const Element16 low = element_of(lane, 0, transposed),
+                        high = element_of(lane, 1, transposed);
         lanes[lane]->registers[m] = element[m][low.row][low.column] |
                                     static_cast<unsigned>(element[m][high.row][high.column]) << 16;
       }
@@ -53,7 +55,9 @@ void ldmatrix_x4(unsigned (&to)[4], unsigned address, bool transposed) {
 }
 
 void stmatrix_x4(unsigned address, const unsigned (&from)[4]) {
-  MatrixAccess mine{address, const_cast<unsigned*>(from)};
+  MatrixAccess mine{place_of(address, row_bytes, row_bytes, "stmatrix_x4"),
+                    const_cast<unsigned*>(from)};
+  mine.row.block->memory->accesses.write(mine.row.at, row_bytes);
   together("stmatrix_x4", whole_warp("stmatrix_x4"), &mine, [&](MatrixAccess* const* lanes) {
     std::uint16_t element[matrices][matrix_rows][8];
     for (unsigned lane = 0; lane < warp_size; ++lane)
@@ -64,14 +68,13 @@ void stmatrix_x4(unsigned address, const unsigned (&from)[4]) {
               static_cast<std::uint16_t>(lanes[lane]->registers[m] >> 16 * e);
         }
     for (unsigned i = 0; i < warp_size; ++i)
-      std::memcpy(place_of(lanes[i]->address, row_bytes, row_bytes, "stmatrix_x4").data,
-                  element[i / matrix_rows][i % matrix_rows], row_bytes);
+      std::memcpy(lanes[i]->row.data, element[i / matrix_rows][i % matrix_rows], row_bytes);
   });
 }
 
 // A register of A or B holds 4 bytes of k: two 16-bit elements, or one of TF32. Lane l holds row
-// l / 4 and the l % 4-th 4 bytes; a's registers 0 and 1 are rows 0 and 8 of the first 16 bytes of k,
-// 2 and 3 the same of the next, as are b's 0 and 1.
+// l / 4 and the l % 4-th 4 bytes; a's registers 0 and 1 are rows 0 and 8 of the first 16 bytes of
+// k, 2 and 3 the same of the next, as are b's 0 and 1.
 void mma_16x8(Element kind, float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   MmaRegisters mine{d, a, {b0, b1}};
   together("mma_16x8", whole_warp("mma_16x8"), &mine, [&](MmaRegisters* const* lanes) {

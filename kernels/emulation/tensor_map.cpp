@@ -9,7 +9,8 @@ namespace gemm::emulation {
 namespace {
 
 // What the driver documents of cuTensorMapEncodeTiled.
-constexpr std::uint64_t most_elements = std::uint64_t{1} << 32, most_stride = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 32,
+                        most_stride = std::uint64_t{1} << 40;
 constexpr unsigned most_box = 256, map_alignment = 64, data_alignment = 16;
 
 int bytes_of(CUtensorMapDataType type) {

@@ -15,9 +15,9 @@ struct TensorMap {
   std::uint32_t mark;
   std::uint8_t dimensions, element_bytes, swizzle_span;  ///< bytes; 0: not swizzled
   char* data;
-  std::uint32_t sizes[most_dimensions];       ///< elements; up to 2^32, kept as size - 1
-  std::uint16_t box[most_dimensions];         ///< elements
-  std::uint64_t strides[most_dimensions - 1]; ///< bytes, of all dimensions but the first
+  std::uint32_t sizes[most_dimensions];        ///< elements; up to 2^32, kept as size - 1
+  std::uint16_t box[most_dimensions];          ///< elements
+  std::uint64_t strides[most_dimensions - 1];  ///< bytes, of all dimensions but the first
 
   std::int64_t size(int d) const { return static_cast<std::int64_t>(sizes[d]) + 1; }
   std::size_t box_bytes() const;

@@ -95,12 +95,17 @@ def translate_launches(text: str) -> str:
             raise Untranslatable(
                 f"line {line_of(text, at)}: a launch is kernel<<<grid, threads, bytes, stream>>>(...)"
             )
-        # The name of a template is no value, so that its arguments must be deduced at the call.
+        close = close_of(text, end + 3)
+        arguments = text[end + 3 : close + 1]
+        # The name of a template is no value: what its arguments are is deduced at the call.
         deduced = "<" not in callee and config[2] == "0"
-        kernel = f"[&](auto... a) {{ {callee}(a...); }}" if deduced else callee
-        launch = f'::gemm::emulation::launch("{callee.split("<")[0]}", ::gemm::emulation::Configuration({", ".join(config)}), {kernel})'
-        lines = text.count("\n", begin, end) - launch.count("\n")
-        text = text[:begin] + launch + "\n" * lines + text[end + 3 :]
+        what, call = (f"[&] {{ {callee}{arguments}; }}", "()") if deduced else (callee, arguments)
+        launch = (
+            f'::gemm::emulation::launch("{callee.split("<")[0]}", '
+            f"::gemm::emulation::Configuration({', '.join(config)}), {what}){call}"
+        )
+        lines = text.count("\n", begin, close) - launch.count("\n")
+        text = text[:begin] + launch + "\n" * lines + text[close + 1 :]
     return text
 
 
@@ -153,7 +158,7 @@ def translate_clusters(text: str) -> str:
             if text[body] == ";":
                 raise Untranslatable(f"line {line_of(text, end)}: a cluster needs a kernel's body")
             body = (close_of(text, body) if text[body] == "(" else body) + 1
-        statement = f"::gemm::emulation::declare_cluster{text[declared.end():end]};"
+        statement = f"::gemm::emulation::declare_cluster{text[declared.end() : end]};"
         text = text[: declared.start()] + text[end : body + 1] + statement + text[body + 1 :]
     return text
 
@@ -173,7 +178,9 @@ def check(text: str) -> None:
     for construct in ("<<<", "__shared__", "__constant__", "__cluster_dims__", "asm"):
         found = re.search(rf"(?<!\w){construct}(?!\w)", text)
         if found:
-            raise Untranslatable(f"line {line_of(text, found.start())}: {construct} is not emulated")
+            raise Untranslatable(
+                f"line {line_of(text, found.start())}: {construct} is not emulated"
+            )
 
 
 def translate(text: str, source: str) -> str:

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/emulation/order.hpp"
+
 namespace gemm::emulation {
 
 struct Warp;
@@ -25,8 +27,8 @@ struct WgmmaShape {
 /// 64 x n accumulators between the instruction that takes them and the wait that gives them back.
 struct Accumulators {
   int n = 0;
-  std::vector<float> value;   ///< row-major
-  float* registers[128] = {};  ///< of each thread, n / 2 of them
+  std::vector<float> value;                ///< row-major
+  float* registers[128] = {};              ///< of each thread, n / 2 of them
   bool taken[4] = {}, given_back[4] = {};  ///< by warp
   std::size_t last_use[4] = {};            ///< the last product of each warp that uses them
 };
@@ -34,21 +36,26 @@ struct Accumulators {
 struct Wgmma {
   WgmmaShape shape;
   std::shared_ptr<Accumulators> sum;
+  Knowledge started_by;  ///< what the warp knew whose start was checked last
 };
 
 /// Products of a warpgroup by their number since the block began.
 struct Warpgroup {
   std::vector<Wgmma> started;
   std::size_t done = 0;
+  Unit unit = 0;  ///< that reads the operands; its time counts the products
+  unsigned reader = 0;
+  Meeting over;  ///< what those know who have waited
+  Lesson lesson;
 };
 
 /// How far one warp is in the same sequence.
 struct WgmmaWarp {
   std::size_t started = 0;
-  std::vector<std::size_t> committed;  ///< products before the end of each group
-  bool fenced = false;                 ///< since its registers were its own
+  std::vector<std::size_t> committed;               ///< products before the end of each group
+  bool fenced = false;                              ///< since its registers were its own
   std::vector<std::shared_ptr<Accumulators>> sums;  ///< that hold registers of the warp
-  std::vector<struct Thread*> waiting;  ///< for this warp to get further
+  std::vector<struct Thread*> waiting;              ///< for this warp to get further
 };
 
 }  // namespace gemm::emulation

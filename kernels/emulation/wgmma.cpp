@@ -28,60 +28,79 @@ struct Descriptor {
   unsigned span() const { return swizzle == 0 ? 0 : 256u >> swizzle; }
 };
 
-/// Where in shared memory the 16-byte chunk lies that holds bytes [x, x + 16) along the contiguous
-/// direction of line y across it.
-class OperandView {
+/// An operand in shared memory, as its descriptor says: lines along the contiguous direction.
+class Operand {
  public:
-  OperandView(std::uint64_t bits, bool k_contiguous)
-      : descriptor_(bits), k_contiguous_(k_contiguous) {
+  Operand(const WgmmaShape& shape, bool is_a)
+      : descriptor_(is_a ? shape.a : shape.b),
+        k_contiguous_(is_a ? !shape.a_m_contiguous : !shape.b_n_contiguous),
+        element_bytes_(shape.element == Element::tf32 ? 4 : 2),
+        outer_(is_a ? rows : static_cast<unsigned>(shape.n)) {
     if (descriptor_.base_offset != 0)
       violation("wgmma: the emulator knows descriptors of base offset 0 only");
   }
 
-  unsigned chunk(unsigned x, unsigned y) const {
-    const auto& [start, leading, stride, offset, swizzle] = descriptor_;
-    const unsigned span = descriptor_.span();
-    unsigned at = start;
-    if (span == 0) {
-      // Pieces of 8 lines of 16 bytes, one behind the other.
-      const unsigned along = x / chunk_bytes, across = y / 8;
-      at += y % 8 * chunk_bytes +
-            (k_contiguous_ ? along * leading + across * stride : along * stride + across * leading);
-    } else {
-      // Pieces of 8 lines as long as the span. Along k an operand is no longer than one.
-      at += x / span * leading + x % span + y % 8 * span + y / 8 * stride;
-    }
-    return swizzled(at, span);
+  unsigned elements_of_chunk() const { return chunk_bytes / element_bytes_; }
+  unsigned outer() const { return outer_; }
+  bool k_contiguous() const { return k_contiguous_; }
+
+  /// Calls visit(where a chunk of 16 bytes lies, its first element along a line, the line).
+  template <class Visit>
+  void for_each_chunk(Visit visit) const {
+    const unsigned k = k_bytes / element_bytes_;
+    const unsigned lines = k_contiguous_ ? outer_ : k, length = k_contiguous_ ? k : outer_;
+    for (unsigned line = 0; line < lines; ++line)
+      for (unsigned x = 0; x < length; x += elements_of_chunk())
+        visit(place(x * element_bytes_, line), x, line);
   }
 
  private:
+  unsigned place(unsigned byte, unsigned line) const {
+    const auto& [start, leading, stride, offset, swizzle] = descriptor_;
+    const unsigned span = descriptor_.span();
+    if (span == 0) {
+      // Pieces of 8 lines of 16 bytes, one behind the other.
+      const unsigned along = byte / chunk_bytes, across = line / 8;
+      return start + line % 8 * chunk_bytes +
+             (k_contiguous_ ? along * leading + across * stride
+                            : along * stride + across * leading);
+    }
+    // Pieces of 8 lines as long as the span. Along k an operand is no longer than one.
+    return swizzled(
+        start + byte / span * leading + byte % span + line % 8 * span + line / 8 * stride, span);
+  }
+
   Descriptor descriptor_;
   bool k_contiguous_;
+  unsigned element_bytes_, outer_;
 };
 
-/// An operand as outer x k numbers, out of the shared memory of the block: value[k * outer + o].
+/// The operand as outer x k numbers: value[k * outer + o].
 void read_operand(const Block& block, const WgmmaShape& shape, bool is_a, float* value) {
-  const bool k_contiguous = is_a ? !shape.a_m_contiguous : !shape.b_n_contiguous;
-  const OperandView view(is_a ? shape.a : shape.b, k_contiguous);
-  const unsigned element_bytes = shape.element == Element::tf32 ? 4 : 2;
-  const unsigned outer = is_a ? rows : shape.n, k = k_bytes / element_bytes;
-  const unsigned width = chunk_bytes / element_bytes;
-  const unsigned lines = k_contiguous ? outer : k, length = k_contiguous ? k : outer;
-  for (unsigned y = 0; y < lines; ++y)
-    for (unsigned x = 0; x < length; x += width) {
-      const unsigned at = view.chunk(x * element_bytes, y);
-      if (!layout->variable_of(at, chunk_bytes))
-        violation("wgmma reads " + spelled(at) + ", beyond what is allocated");
-      std::uint32_t chunk[4];
-      std::memcpy(chunk, block.memory.at(at), chunk_bytes);
-      for (unsigned e = 0; e < width; ++e) {
-        const float number =
-            element_bytes == 4 ? value_of_tf32(chunk[e])
-                               : value_of_bits16(shape.element, static_cast<std::uint16_t>(
-                                                                    chunk[e / 2] >> e % 2 * 16));
-        value[k_contiguous ? (x + e) * outer + y : y * outer + x + e] = number;
-      }
-    }
+  const Operand operand(shape, is_a);
+  const unsigned outer = operand.outer();
+  operand.for_each_chunk([&](unsigned at, unsigned x, unsigned line) {
+    std::uint32_t chunk[4];
+    std::memcpy(chunk, block.memory->at(at), chunk_bytes);
+    for (unsigned e = 0; e < operand.elements_of_chunk(); ++e)
+      value[operand.k_contiguous() ? (x + e) * outer + line : line * outer + x + e] =
+          shape.element == Element::tf32
+              ? value_of_tf32(chunk[e])
+              : value_of_bits16(shape.element,
+                                static_cast<std::uint16_t>(chunk[e / 2] >> e % 2 * 16));
+  });
+}
+
+/// The operands are read from now on, until `number` products are known to be over.
+void start_reading(const Block& block, const Warpgroup& group, const WgmmaShape& shape,
+                   const Knowledge& known, std::size_t number) {
+  constexpr Unit nobody = ~Unit{0};
+  const Present by{.unit = nobody, .known = known};
+  const Ordered until{group.unit, static_cast<Time>(number)};
+  for (const bool is_a : {true, false})
+    Operand(shape, is_a).for_each_chunk([&](unsigned at, unsigned, unsigned) {
+      block.memory->accesses.async_read(at, chunk_bytes, by, until, group.reader, "wgmma reads");
+    });
 }
 
 void multiply(const Block& block, const Wgmma& product) {
@@ -147,8 +166,22 @@ std::shared_ptr<Accumulators> held(const Warp& warp, const float* first_register
   return nullptr;
 }
 
+/// What every lane of the warp knows.
+Knowledge known_to_all(const Warp& warp) {
+  Knowledge known = warp.threads[0].present.known;
+  for (unsigned lane = 1; lane < warp_size; ++lane)
+    known = known.common(warp.threads[lane].present.known);
+  return known;
+}
+
 void start(Warp& warp, const WgmmaShape& shape, float* const* registers) {
   Warpgroup& group = group_of(warp);
+  if (group.started.empty()) {
+    group.unit = warp.block->cluster->new_helper(
+        "wgmma of warpgroup " + std::to_string(warp.number / warpgroup_warps) + " of block " +
+        std::to_string(warp.block->index.x));
+    group.reader = new_reader(*warp.block);
+  }
   const std::size_t number = warp.wgmma.started++;
   std::shared_ptr<Accumulators> sum = held(warp, registers[0]);
   if (number == group.started.size()) {
@@ -157,11 +190,14 @@ void start(Warp& warp, const WgmmaShape& shape, float* const* registers) {
       sum->n = shape.n;
       sum->value.resize(rows * shape.n);
     }
-    group.started.push_back({shape, sum});
+    group.started.push_back({shape, sum, {}});
   }
-  const Wgmma& product = group.started[number];
-  if (product.shape != shape)
-    violation("wgmma: the warps of a warpgroup start different products");
+  Wgmma& product = group.started[number];
+  if (product.shape != shape) violation("wgmma: the warps of a warpgroup start different products");
+  const Knowledge known = known_to_all(warp);
+  if (!known.same_as(product.started_by) || place_in_group(warp) == 0)
+    start_reading(*warp.block, group, shape, known, number + 1);
+  product.started_by = known;
   if (sum && (sum != product.sum || sum->n != shape.n))
     violation("wgmma: the warps of a warpgroup accumulate in different registers");
   if (!sum) {
@@ -252,6 +288,9 @@ void wgmma_wait_group(int pending) {
                }
              }
              carry_out(*warp.block, group, until);
+             group.over.add(group.unit, static_cast<Time>(until));
+             for (unsigned lane = 0; lane < warp_size; ++lane)
+               group.lesson.teach(warp.threads[lane].present, group.over.known());
              std::erase_if(warp.wgmma.sums, [&](const std::shared_ptr<Accumulators>& sum) {
                if (sum->last_use[place_in_group(warp)] >= until) return false;
                give_back(*sum, warp);

@@ -77,8 +77,7 @@ void wgmma_64xn(float (&d)[n / 2], std::uint64_t a, std::uint64_t b) {
   static_assert(n % 8 == 0 && n >= 8 && n <= 256, "wgmma takes no such n");
   static_assert(sizeof(Storage) == 2 || (!a_m_contiguous && !b_n_contiguous),
                 "tf32 operands are contiguous along k");
-  emulation::wgmma(
-      {tensor_core_element<Storage>, n, a_m_contiguous, b_n_contiguous, a, b}, d);
+  emulation::wgmma({tensor_core_element<Storage>, n, a_m_contiguous, b_n_contiguous, a, b}, d);
 }
 template <class Storage, bool a_m_contiguous, bool b_n_contiguous>
 void wgmma_64x256(float (&d)[128], std::uint64_t a, std::uint64_t b) {
