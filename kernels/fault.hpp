@@ -62,6 +62,8 @@ inline constexpr Fault faults[] = {
      "the parity that is waited for never changes"},
     {"wgmma_specialized_missing_full_wait", "sm90a/wgmma_specialized.cu", "wide_integer",
      "consumers do not wait for a stage to be full"},
+    {"wgmma_pingpong_sums_not_cleared", "sm90a/wgmma_pingpong.cu", "wide_integer",
+     "a group's second tile is added to its first", "bf16/nn/2048x4096x64"},
     {"vectorized_wrong_swizzle", "simt/vectorized.cu", "wide_integer",
      "one row of a panel is read with another swizzle than it was written with"},
 
@@ -83,6 +85,8 @@ inline constexpr Fault faults[] = {
     {"register_2d_block_never_written", "simt/register_tiled_2d.cu", "wide_integer",
      "block 1 returns at once"},
     {"tiled_ld_ignored", "simt/tiled.cu", "wide_integer", "rows of C are taken as packed"},
+    {"wgmma_persistent_last_stack_left_out", "sm90a/wgmma_persistent.cu", "wide_integer",
+     "the last tiles of the list are not computed"},
     {"naive_grid_limit", "simt/naive.cu", "wide_integer", "blocks beyond 65535 are not launched",
      "fp32/nn/2097184x1x1"},
     {"coalesced_int32_index", "simt/coalesced.cu", "wide_integer",

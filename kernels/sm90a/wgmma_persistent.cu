@@ -59,7 +59,8 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
   cluster_sync();
 
   const unsigned rank = cluster_rank();
-  const TileList<tile_m, tile_n, cluster> tiles(p, batches);
+  TileList<tile_m, tile_n, cluster> tiles(p, batches);
+  if constexpr (gemm::fault("wgmma_persistent_last_stack_left_out")) --tiles.count;
   const int panels = static_cast<int>((p.k + per_line<Storage> - 1) / per_line<Storage>);
   unsigned turn = 0;  // panels so far, over all tiles: both sides count alike
 

@@ -83,10 +83,12 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
     const auto release = [&](unsigned done) {
       if (lane < cluster) mbarrier_arrive_cluster(in_cluster(empty(done % stages), lane));
     };
+    float sum[tile_n / 2] = {};
     unsigned round = 0;
     for (unsigned i = first + group * next; i < tiles.count; i += consumers * next, ++round) {
       unsigned count = (round * consumers + group) * panels;
-      float sum[tile_n / 2] = {};
+      if constexpr (!gemm::fault("wgmma_pingpong_sums_not_cleared"))
+        for (float& s : sum) s = 0;
       // Group 0 begins: a fresh barrier counts as past the odd phase.
       mbarrier_wait_parity(turn_of(group), (round + group + 1) % 2);
 #pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
@@ -98,6 +100,7 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
         if (panel > 0) release(count - 1);
       }
 
+      __syncwarp();  // all lanes have seen their turn: the next one could pass it by
       if (lane == 0) mbarrier_arrive(turn_of(1 - group));
       wgmma_wait_group<0>();
       if (panels > 0) release(count - 1);
