@@ -39,7 +39,7 @@ def _execute(arguments: argparse.Namespace) -> Exit:
 
 
 def _document(catalogs: dict[str, Catalog]) -> dict[str, Any]:
-    widest = catalogs[SELECTIONS[-1]]
+    widest = catalogs["full"]
     return {
         "device": widest.device,
         "device_note": widest.device_note,
@@ -53,7 +53,7 @@ def _document(catalogs: dict[str, Catalog]) -> dict[str, Any]:
 
 
 def _text(catalogs: dict[str, Catalog]) -> str:
-    widest = catalogs[SELECTIONS[-1]]
+    widest = catalogs["full"]
     note = f" ({widest.device_note})" if widest.device_note else ""
     lines = [f"device: {widest.device}{note}", "", "kernels (- does not run on this device)"]
     for k in widest.kernels:

@@ -22,7 +22,7 @@ from ci.records import Run, load_run
 from ci.revision import revision
 from ci.trial import Trial, TrialResult
 
-SELECTIONS = ("smoke", "pr", "full")
+SELECTIONS = ("smoke", "pr", "full", "tune")
 
 
 @dataclass(frozen=True)

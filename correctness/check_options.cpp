@@ -52,7 +52,7 @@ const char* const check_usage =
     "  --kernel=NAME                 this kernel only\n"
     "What to check, by default a list of edges:\n"
     "  --problem=ID                  this problem only, such as bf16/nt/64x64x64/beta=1\n"
-    "  --selection=smoke|pr|full     the problems of a sweep, as the benchmark selects them\n"
+    "  --selection=NAME              the points of smoke, pr, full or tune, as the benchmark does\n"
     "  --huge                        more than 2^31 elements, more than 65535 tiles; GPU only\n"
     "  --fuzz=N                      N random problems a kernel; a failure is shrunk\n"
     "  --under-sanitizer             a short list, for compute-sanitizer (see scripts/sanitize)\n"

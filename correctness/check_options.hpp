@@ -16,7 +16,7 @@ struct CheckOptions {
   std::uint64_t seed = 1;              ///< --seed=N
   const Kernel* kernel = nullptr;      ///< --kernel=NAME, else all
   std::optional<Problem> problem;      ///< --problem=ID
-  std::optional<Selection> selection;  ///< --selection=smoke|pr|full
+  std::optional<Selection> selection;  ///< --selection=NAME
   bool huge = false;                   ///< --huge
   int fuzz = 0;                        ///< --fuzz=N
   bool under_sanitizer = false;        ///< --under-sanitizer
