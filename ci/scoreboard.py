@@ -15,7 +15,7 @@ import numpy as np
 from ci.catalog import Catalog, Problem
 from ci.command_line import SubParsers
 from ci.errors import Exit, NoAnswer
-from ci.records import Run, load_run
+from ci.records import PointSamples, Run, load_run
 
 GROUPS = ("large", "narrow", "decode", "llm", "attention", "square")
 
@@ -84,9 +84,14 @@ def places(run: Run) -> list[Place]:
         point = run.catalog.point[name]
         problem, of_problem = problems[point.problem], speeds[point.problem]
         best = max([1.0, *(speed for kernel, speed in of_problem.items() if kernel in others)])
-        tflops = problem.flops / float(np.median(samples.kernel_us)) / 1e6
-        found.append(Place(point.kernel, problem, of_problem[point.kernel] / best, tflops))
+        speed = of_problem[point.kernel] / best
+        found.append(Place(point.kernel, problem, speed, tflops(problem, samples)))
     return found
+
+
+def tflops(problem: Problem, samples: PointSamples) -> float:
+    """Of the median trial."""
+    return problem.flops / float(np.median(samples.kernel_us)) / 1e6
 
 
 def standings(found: Sequence[Place], catalog: Catalog) -> list[Standing]:

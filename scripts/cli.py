@@ -14,6 +14,7 @@ import ci.locked
 import ci.resources.command
 import ci.run
 import ci.scoreboard
+import ci.tuning.command
 import ci.validation.command
 import reports.commands
 from ci.command_line import run_command
@@ -27,6 +28,7 @@ COMMANDS = [
     ci.listing,
     ci.locked,
     ci.resources.command,
+    ci.tuning.command,
     ci.validation.command,
     ci.export,
     ci.comment,

@@ -20,6 +20,7 @@ import ci.listing
 import ci.policy
 import ci.run
 import ci.scoreboard
+import ci.tuning.command
 import ci.validation.command
 from ci.command_line import run_command
 from ci.tests.synthetic import catalog_document
@@ -29,6 +30,7 @@ COMMANDS = [
     ci.gate,
     ci.baseline,
     ci.scoreboard,
+    ci.tuning.command,
     ci.listing,
     ci.export,
     ci.comment,
