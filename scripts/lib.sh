@@ -12,6 +12,29 @@ die() {
   exit 2
 }
 
+# parse_options ARGUMENT...: sets `out` to what --out says, else to nothing, and `options` to all the
+# rest; answers --help by the script's own usage.
+# shellcheck disable=SC2034  # the callers read them
+parse_options() {
+  out='' options=()
+  while (($# > 0)); do
+    case $1 in
+      --help | -h)
+        usage
+        exit 0
+        ;;
+      --out)
+        (($# > 1)) || die "--out needs a folder"
+        out=$2
+        shift
+        ;;
+      --out=*) out=${1#--out=} ;;
+      *) options+=("$1") ;;
+    esac
+    shift
+  done
+}
+
 # Runs a command whose output matters only if it fails.
 quietly() {
   local log code=0
@@ -75,6 +98,9 @@ choose_preset() {
   fi
 }
 
+# After choose_preset: can this machine run what it builds?
+has_gpu() { [[ $preset == cuda ]] && nvidia-smi -L >/dev/null 2>&1; }
+
 configure() {
   if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
@@ -95,11 +121,13 @@ build() {
     die "the build failed; its output is above"
 }
 
-# check_results LOG: a wrong answer has no time, so what fails here is not measured; ends the script.
+# check_results LOG [FLAG...]: a wrong answer has no time, so what fails here is not measured; ends
+# the script.
 check_results() {
   local log=$1 code=0
   say "checking results"
-  "$root/build/$preset/correctness/gemmwatch-check" --gtest_brief=1 >"$log" 2>&1 || code=$?
+  "$root/build/$preset/correctness/gemmwatch-check" --gtest_brief=1 "${@:2}" >"$log" 2>&1 ||
+    code=$?
   tail -n 3 "$log"
   if ((code != 0)); then
     grep -F '[  FAILED  ]' "$log" >&2 || true

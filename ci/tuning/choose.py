@@ -64,9 +64,9 @@ def vendors(run: Run) -> Measured:
 
 
 def rates(measured: Measured) -> list[Rate]:
-    """The best rate over problems and layouts, of those problems that filled its waves best.
+    """The best over problems and layouts: on that one the kernel's waves were the fullest.
 
-    To undo what partial waves cost would need the tiles; the maximum over many shapes is near it.
+    To reckon out what partial waves cost would need the tiles, and be another model.
     """
     best: dict[tuple[str, str], float] = {}
     for problem, kernels in measured.items():

@@ -34,6 +34,8 @@ ELSEWHERE = {
     "scripts/gemmwatch evidence --check": "ci/tests/test_evidence.py",
     "scripts/gemmwatch evidence measure --name NAME --source TEXT --minutes 9": "likewise",
     "scripts/comment": "scripts/tests/test_lab.py",
+    "scripts/tune": "scripts/tests/test_tune.py; it wants a GPU",
+    "scripts/gemmwatch tune RUN.json": "ci/tests/test_tune.py; it wants a run on a GPU",
     "scripts/gemmwatch validate record --selection pr --out before": "test_validate_command.py",
     "scripts/gemmwatch validate record --selection pr --out after": "likewise",
     "scripts/gemmwatch validate compare before after": "likewise",
