@@ -351,6 +351,7 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
   state.counters["control_launches"] = static_cast<double>(control_block.launches);
   state.counters["buffers"] = static_cast<double>(workbench.rotation.sets());
   state.counters["bound_share"] = findings.worst_share_of_bound;
+  state.counters["relative_error"] = findings.relative_error;
   state.counters["digest"] = static_cast<double>(result_digest);
   state.counters["setup_s"] = setup_s;
   state.counters["check_s"] = check_s;

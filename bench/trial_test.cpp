@@ -70,6 +70,8 @@ TEST_F(HostTrial, ASoundKernelHasATimeAndItsRounds) {
   for (int round = 0; round < protocol::rounds; ++round)
     EXPECT_TRUE(row.contains("round" + std::to_string(round) + "_kernel_us")) << round;
   EXPECT_LE(row.at("bound_share"), 1.0);
+  EXPECT_GT(row.at("relative_error"), 0);
+  EXPECT_LT(row.at("relative_error"), 1e-5);
   EXPECT_FALSE(trial().anything_incorrect());
 }
 

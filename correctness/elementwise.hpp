@@ -12,6 +12,7 @@ namespace gemm {
 struct Judgement {
   bool wrong;
   float share;
+  float error = 0, magnitude = 0;  // |C - exact| and |exact|, where both are finite
 };
 
 /// Where element i of the packed matrix lies in the stored one.
@@ -98,8 +99,14 @@ struct Judge {
   GEMM_HOST_DEVICE Judgement operator()(std::int64_t i) const {
     const typename F::Bits stored = c[stored_index(extent, i)];
     const Interval accepted = interval<F>(exact[i], allowed[i]);
-    return {!accepts(accepted, value_of<F>(stored)),
-            share_of_bound<F>(stored, exact[i], allowed[i])};
+    Judgement judgement{!accepts(accepted, value_of<F>(stored)),
+                        share_of_bound<F>(stored, exact[i], allowed[i])};
+    const double difference = value_of<F>(stored) - exact[i];
+    if (difference - difference == 0) {
+      judgement.error = static_cast<float>(difference < 0 ? -difference : difference);
+      judgement.magnitude = static_cast<float>(exact[i] < 0 ? -exact[i] : exact[i]);
+    }
+    return judgement;
   }
 };
 

@@ -36,6 +36,7 @@ struct Tally {
   unsigned long long wrong = 0;
   unsigned long long first = ~0ull;
   float worst_share = 0;
+  float largest_error = 0, largest_magnitude = 0;
 };
 
 /// Equally long runs of memory, in chunks that are set and counted as a whole.

@@ -23,29 +23,38 @@ __global__ void for_each_kernel(std::int64_t count, Function function) {
   for (; i < count; i += stride) function(i);
 }
 
+/// The largest value of a warp's threads, to where the largest of all is kept. What is folded so is
+/// not negative, and such floats are ordered as their bits are.
+__device__ void keep_largest(float mine, float* largest) {
+  const unsigned of_warp = __reduce_max_sync(0xffffffffu, __float_as_uint(mine));
+  if (threadIdx.x % warpSize == 0 && of_warp > 0)
+    atomicMax(reinterpret_cast<unsigned*>(largest), of_warp);
+}
+
 // Each thread folds its own elements, then a warp its threads, so that there are few atomics.
 template <class Function>
 __global__ void tally_kernel(std::int64_t count, Function function, Tally* tally) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   unsigned wrong = 0;
-  float worst = 0;
+  float worst = 0, error = 0, magnitude = 0;
   unsigned long long first = ~0ull;
   std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (; i < count; i += stride) {
     const Judgement judgement = function(i);
     if (judgement.wrong && wrong++ == 0) first = static_cast<unsigned long long>(i);
     worst = fmaxf(worst, judgement.share);
+    error = fmaxf(error, judgement.error);
+    magnitude = fmaxf(magnitude, judgement.magnitude);
   }
 
-  constexpr unsigned whole_warp = 0xffffffffu;
   __syncwarp();
-  const unsigned warp_wrong = __reduce_add_sync(whole_warp, wrong);
-  // Shares are not negative, and such floats are ordered as their bits are.
-  const unsigned warp_worst = __reduce_max_sync(whole_warp, __float_as_uint(worst));
+  const unsigned warp_wrong = __reduce_add_sync(0xffffffffu, wrong);
   if (wrong > 0) atomicMin(&tally->first, first);
-  if (threadIdx.x % warpSize != 0) return;
-  if (warp_wrong > 0) atomicAdd(&tally->wrong, static_cast<unsigned long long>(warp_wrong));
-  if (warp_worst > 0) atomicMax(reinterpret_cast<unsigned*>(&tally->worst_share), warp_worst);
+  if (threadIdx.x % warpSize == 0 && warp_wrong > 0)
+    atomicAdd(&tally->wrong, static_cast<unsigned long long>(warp_wrong));
+  keep_largest(worst, &tally->worst_share);
+  keep_largest(error, &tally->largest_error);
+  keep_largest(magnitude, &tally->largest_magnitude);
 }
 
 struct GpuLauncher {

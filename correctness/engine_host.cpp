@@ -27,6 +27,8 @@ struct HostLauncher {
       const Judgement judgement = function(i);
       if (judgement.wrong && tally.wrong++ == 0) tally.first = static_cast<unsigned long long>(i);
       tally.worst_share = std::max(tally.worst_share, judgement.share);
+      tally.largest_error = std::max(tally.largest_error, judgement.error);
+      tally.largest_magnitude = std::max(tally.largest_magnitude, judgement.magnitude);
     }
     return tally;
   }

@@ -77,6 +77,8 @@ Findings Expected::compare(const void* c) const {
   findings.wrong = static_cast<std::int64_t>(tally.wrong);
   findings.padding_touched = static_cast<std::int64_t>(padding.wrong);
   findings.worst_share_of_bound = tally.worst_share;
+  if (tally.largest_magnitude > 0)
+    findings.relative_error = static_cast<double>(tally.largest_error) / tally.largest_magnitude;
   if (tally.wrong > 0) findings.first = describe(c, static_cast<std::int64_t>(tally.first));
   return findings;
 }

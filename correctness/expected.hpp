@@ -27,6 +27,9 @@ struct Findings {
   /// Largest |C - exact|, beyond half a unit in the last place of C, over the allowed deviation T
   /// of its element; at most about 1 when passed. 0 for exact results.
   double worst_share_of_bound = 0;
+  /// Largest |C - exact|, the output's own rounding included, over the largest |exact|: what a user
+  /// of the precision sees. Of finite elements.
+  double relative_error = 0;
 
   bool passed() const { return wrong == 0 && padding_touched == 0; }
   /// "12 of 4096 elements wrong; first at batch 0, row 3, column 5: got 1.5, allowed [1.1, 1.2]".

@@ -295,6 +295,23 @@ TEST(Findings, WorstShareIsOfTheBound) {
   }
 }
 
+TEST(Findings, RelativeErrorIsOfTheLargestElement) {
+  const Problem problem{.shape = {1, 2, 64}};
+  const Inputs inputs(problem, Regime::symmetric, 1, Space::host);
+  const Values values(problem, inputs);
+  const Expected expected(problem, inputs);
+  const double first = reference(problem, inputs, values, 0, 0, 0).exact;
+  const double second = reference(problem, inputs, values, 0, 0, 1).exact;
+  const double largest = std::max(std::abs(first), std::abs(second));
+  test::store(problem, inputs.c, 0, 0, 0, first);
+  test::store(problem, inputs.c, 0, 0, 1, second + 0.125 * largest);
+  EXPECT_NEAR(expected.compare(inputs.c).relative_error, 0.125, 1e-6);
+  test::store(problem, inputs.c, 0, 0, 1, std::numeric_limits<double>::quiet_NaN());
+  const Findings findings = expected.compare(inputs.c);
+  EXPECT_EQ(findings.wrong, 1);
+  EXPECT_LT(findings.relative_error, 1e-6) << "of the finite elements";
+}
+
 TEST(Expected, RefusesAResultOfAnotherSize) {
   const Problem problem{.shape = {4, 4, 4}};
   const Inputs inputs(problem, Regime::symmetric, 1, Space::host);

@@ -93,6 +93,8 @@ void expect_same(const Findings& gpu, const Findings& host, const Problem& probl
                 1e-4 * (1 + host.worst_share_of_bound))
         << problem.id();
   }
+  EXPECT_NEAR(gpu.relative_error, host.relative_error, 1e-6 * (1 + host.relative_error))
+      << problem.id();
   EXPECT_EQ(gpu.message(), host.message()) << problem.id();
 }
 
