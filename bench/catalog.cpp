@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "kernels/lesson.hpp"
+
 namespace gemm {
 namespace {
 
@@ -71,6 +73,12 @@ json catalog_json(const Machine& machine, const std::string& injected, const Pla
     refused.push_back(point_json(refusal.point));
     refused.back()["reason"] = refusal.reason;
   }
+  json& lesson_list = catalog["lessons"] = json::array();
+  for (const Lesson& lesson : lessons)
+    lesson_list.push_back({{"name", lesson.name},
+                           {"title", lesson.title},
+                           {"points", lesson.points},
+                           {"moral", lesson.moral}});
   return catalog;
 }
 

@@ -116,7 +116,7 @@ Options take_options(int& argc, char** argv) {
 
 const char* options_help() {
   return "gemmwatch-bench: one trial of the GEMM suite, as a Google Benchmark program\n"
-         "          [--gemmwatch_selection={smoke|pr|full|tune}]  which points (smoke)\n"
+         "          [--gemmwatch_selection={smoke|pr|full|tune|lessons}] which points (smoke)\n"
          "          [--gemmwatch_device={auto|host|gpu}]      where (auto: the GPU if there is "
          "one)\n"
          "          [--gemmwatch_seed=<number>]               inputs and order of the points (1)\n"

@@ -208,7 +208,10 @@ Register::Register(const Kernel& kernel, std::string_view suffix) {
   if (suffix.empty()) return;
   // Kernels refer to their names, and live as long as the program.
   static std::deque<std::string> names;
-  registered().back().name = names.emplace_back(std::string(kernel.name).append(suffix));
+  Kernel& form = registered().back();
+  form.name = names.emplace_back(std::string(kernel.name).append(suffix));
+  form.configuration = true;
+  form.tile = {};
 }
 
 const std::vector<Kernel>& kernels() {

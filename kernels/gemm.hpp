@@ -198,8 +198,8 @@ struct Kernel {
   /// For kernels that dispatch may pick; one without rows is none of them.
   Tile tile{};
 
-  /// Another tile of a kernel of the same file, which dispatch may pick and the selection `tune`
-  /// visits, no other.
+  /// Another form of a kernel of the same file, which only selections that are about such forms
+  /// visit: another tile, which dispatch may pick and `tune` measures, or the pitfall of a lesson.
   bool configuration = false;
 
   /// True for the vendor kernel that is measured beside each kernel of its space.
@@ -220,7 +220,8 @@ struct Kernel {
 /// Registers a kernel at program start; the last lines of its file.
 class Register {
  public:
-  /// The suffix is that of the file which registers, and ends the kernel's name.
+  /// The suffix is that of the file which registers, and ends the kernel's name. With one the
+  /// kernel is a configuration that dispatch does not know.
   explicit Register(const Kernel& kernel, std::string_view suffix = GEMMWATCH_NAME_SUFFIX);
 };
 
@@ -280,7 +281,8 @@ struct Plan {
 /// On each, the whole ladder climbs the ladder problems, while the top rung that accepts a problem
 /// and the vendor kernels visit everything.
 /// tune: what dispatch chooses by. All kernels that it may pick, and dispatch, visit its problems.
-enum class Selection { smoke, pr, full, tune };
+/// lessons: the points of lesson.hpp.
+enum class Selection { smoke, pr, full, tune, lessons };
 Selection parse_selection(std::string_view);
 
 Plan select(Selection, const Device&);

@@ -6,8 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
+
+#include "kernels/lesson.hpp"
 
 namespace gemm {
 namespace {
@@ -222,9 +227,30 @@ TEST(Selection, TilesToChooseFromAreVisitedByTuneAndOtherTilesOfARungByNothingEl
   }
 }
 
+TEST(Selection, LessonsAreComparedOnTheirPoints) {
+  const std::set<std::string> ids = ids_of(select(Selection::lessons, Device{}));
+  EXPECT_TRUE(ids.contains("cpu_packed/bf16/nn/512x512x512"));
+  for (const Point& point : select(Selection::full, Device{}).points)
+    EXPECT_EQ(point.id().find('+'), std::string::npos) << point.id();
+}
+
+TEST(Lessons, CompareAtLeastTwoPointsAndTheFirstIsSound) {
+  for (const Lesson& lesson : lessons) {
+    std::istringstream ids{std::string(lesson.points)};
+    const std::vector<std::string> points{std::istream_iterator<std::string>(ids), {}};
+    ASSERT_GE(points.size(), 2u) << lesson.name;
+    EXPECT_EQ(points.front().find('+'), std::string::npos) << lesson.name;
+    for (const std::string& id : points) parse_problem(id.substr(id.find('/') + 1));
+    EXPECT_FALSE(lesson.title.empty() || lesson.moral.empty()) << lesson.name;
+    if (lesson.source.empty()) continue;
+    EXPECT_NE(lesson.points.find("+" + std::string(lesson.name) + "/"), std::string_view::npos)
+        << lesson.name << ": its variant is not among its points";
+  }
+}
+
 TEST(Selection, UnknownNameIsAnsweredWithTheKnownOnes) {
   EXPECT_THAT([] { parse_selection("all"); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("smoke, pr, full and tune")));
+              ThrowsMessage<std::invalid_argument>(HasSubstr("smoke, pr, full, tune and lessons")));
 }
 
 TEST(PointId, ReadsBackAsItself) {

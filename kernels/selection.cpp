@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <sstream>
 #include <stdexcept>
 
 #include "kernels/gemm.hpp"
+#include "kernels/lesson.hpp"
 
 namespace gemm {
 namespace {
@@ -24,12 +26,15 @@ bool selected(const Problem& problem, Selection selection) {
       return true;
     case Selection::tune:
       return problem.groups & tune_set;
+    case Selection::lessons:
+      return false;  // it lists points, not problems
   }
   return false;
 }
 
 // What visits nothing in the selection, whatever it accepts.
 bool takes_part(const Kernel& kernel, Selection selection) {
+  if (selection == Selection::lessons) return true;
   if (selection == Selection::tune)
     return kernel.tile.m > 0 || kernel.stage == Stage::dispatch || kernel.vendor();
   return !kernel.configuration;
@@ -72,6 +77,26 @@ void add_problem(Plan& plan, const std::vector<const Kernel*>& candidates, const
   }
 }
 
+// The points of all lessons whose kernels are in this build and run here.
+Plan points_of_lessons(const std::vector<const Kernel*>& candidates) {
+  Plan plan;
+  for (const Lesson& lesson : lessons) {
+    std::istringstream ids{std::string(lesson.points)};
+    for (std::string id; ids >> id;) {
+      const std::string name = id.substr(0, id.find('/'));
+      const auto kernel = std::find_if(candidates.begin(), candidates.end(),
+                                       [&](const Kernel* one) { return one->name == name; });
+      if (kernel == candidates.end()) continue;
+      const Point point = parse_point(id);
+      if (Refusal reason = refusal(*point.kernel, point.problem))
+        plan.refused.push_back({point, *reason});
+      else
+        plan.points.push_back(point);
+    }
+  }
+  return plan;
+}
+
 }  // namespace
 
 double longest_launch_s(const Kernel& kernel, const Problem& problem) {
@@ -99,8 +124,9 @@ Selection parse_selection(std::string_view name) {
   if (name == "pr") return Selection::pr;
   if (name == "full") return Selection::full;
   if (name == "tune") return Selection::tune;
+  if (name == "lessons") return Selection::lessons;
   throw std::invalid_argument("no selection is named \"" + std::string(name) +
-                              "\"; there are smoke, pr, full and tune");
+                              "\"; there are smoke, pr, full, tune and lessons");
 }
 
 Plan select(Selection selection, const Device& device) {
@@ -108,6 +134,7 @@ Plan select(Selection selection, const Device& device) {
   for (const Kernel& kernel : kernels())
     if (runs_on(kernel.arch, device) && takes_part(kernel, selection))
       candidates.push_back(&kernel);
+  if (selection == Selection::lessons) return points_of_lessons(candidates);
   Plan plan;
   for (const Problem& problem : problems())
     if (selected(problem, selection)) add_problem(plan, candidates, problem, selection);

@@ -27,7 +27,9 @@ _TEMPORARY = re.compile(
     r"tmpxft_\w+?_\w+?_\d+_|\d+_GLOBAL__N__[0-9a-f]{8}_\d+_\w+?_cu_[0-9a-f]{8}(_\d+)?"
 )
 # Where CMake puts the objects of kernels, and those of all else that gemmwatch-bench is linked of.
-_KERNELS = re.compile(r"/gemmwatch_(rungs|vendor)_\w+\.dir/")
+_KERNELS = re.compile(r"/gemmwatch_(rungs|vendor|lesson)_\w+\.dir/")
+# The pitfall of a lesson is a rung's file, compiled once more as <kernel>+<lesson>.
+_LESSON = re.compile(r"/gemmwatch_lesson_(\w+)\.dir/")
 _HARNESS = re.compile(r"/gemmwatch(_core|_correctness|_bench_parts|-bench)\.dir/")
 # A file registers further tiles of its kernel as <kernel>_<m>x<n>x<blocks>: of the same code.
 _TILE = re.compile(r"_\d+x\d+x\d+$")
@@ -176,6 +178,8 @@ def _kernels(build: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for source, output in _objects(build, _KERNELS):
         kernel = kernel_of_source(source)
+        if lesson := _LESSON.search(str(output)):
+            kernel += f"+{lesson[1]}"
         if kernel in found:
             _unfit(build, f"two files are called {kernel}", "give each kernel a name of its own")
         found[kernel] = output

@@ -1,0 +1,57 @@
+// Lessons: pitfalls that a reader can switch on and see measured.
+//
+// A lesson is an entry of the table below. Most spoil a rung in one statement of its own file,
+//     gemm::lesson("name") ? the pitfall : what the rung does
+// CMake reads the table and compiles the rung once more for the lesson, as a kernel called
+// <rung>+<name>. It computes the same, and passes the same gate; the selection `lessons` measures
+// it beside the sound rung, and no other selection visits it. The statement vanishes from the rung.
+#pragma once
+
+#include <string_view>
+
+namespace gemm {
+
+struct Lesson {
+  std::string_view name;
+  std::string_view source;  ///< the rung that it spoils, a file of this folder; empty: none
+  std::string_view title;
+  std::string_view points;  ///< what is compared, the sound one first; ids with a space between
+  std::string_view moral;
+};
+
+// The first two strings stay on the first line: CMake reads them there.
+inline constexpr Lesson lessons[] = {
+    {"bf16_accuracy", "", "BF16 keeps eight bits of the result, whatever the sum was",
+     "dispatch/fp32/nn/4096x4096x4096 dispatch/tf32/nt/4096x4096x4096 "
+     "dispatch/fp16/nn/4096x4096x4096 dispatch/bf16/nn/4096x4096x4096 "
+     "cpu_packed/fp32/nn/512x512x512 cpu_packed/fp16/nn/512x512x512 cpu_packed/bf16/nn/512x512x512",
+     "All sums are FP32, so the error of a 16-bit result is that of its last rounding: 2^-9 of it "
+     "in "
+     "BF16, 2^-12 in FP16. A check with one tolerance for both is too loose for one of them."},
+};
+
+namespace detail {
+consteval bool is_lesson(std::string_view name) {
+  for (const Lesson& lesson : lessons) {
+    if (lesson.name == name) return true;
+  }
+  return false;
+}
+}  // namespace detail
+
+// Not inline: each object has its own.
+#ifdef GEMMWATCH_LESSON
+constexpr std::string_view taught_lesson = GEMMWATCH_LESSON;
+static_assert(detail::is_lesson(taught_lesson),
+              "GEMMWATCH_LESSON is not in the table of lesson.hpp");
+#else
+constexpr std::string_view taught_lesson;
+#endif
+
+/// Is this object the one that shows the pitfall?
+static consteval bool lesson(std::string_view name) {
+  if (!detail::is_lesson(name)) throw "this lesson is not in the table of lesson.hpp";
+  return name == taught_lesson;
+}
+
+}  // namespace gemm
