@@ -121,65 +121,82 @@ __device__ inline int staged(int row, int chunk) {
   return row * line_bytes + (chunk ^ (row % 4 * 2 + row / 4 % 2)) * 16;
 }
 
-/// Stores the 64 rows of warpgroup `group`. In registers a thread holds two neighbours of a row and
-/// two of the row 8 below, of each 16 x 8 piece of its warp; stored like that, each line of C would
-/// leave in eight parts. So each warp puts slices of 128 bytes a row into its `staging` and takes
-/// whole lines out of it.
+/// Puts `pieces` neighbouring 16 x 8 pieces of a warp's outputs, times alpha, into its staging, as
+/// many columns as 128 bytes hold. Of each piece a thread has two neighbours of a row and two of
+/// the row 8 below.
+template <class Element>
+__device__ void stage_slice(const float* sum, int pieces, float alpha, char* staging) {
+  const int lane = threadIdx.x % 32;
+  constexpr int most = line_bytes / sizeof(Element) / 8;
+  if constexpr (sizeof(Element) == 2) {
+    const unsigned to = shared_address(staging);
+#pragma unroll
+    for (int j = 0; j < most; j += 2) {
+      if (j >= pieces) break;
+      const float* two = sum + j * 4;
+      const unsigned four[] = {pack<Element>(alpha * two[0], alpha * two[1]),
+                               pack<Element>(alpha * two[2], alpha * two[3]),
+                               pack<Element>(alpha * two[4], alpha * two[5]),
+                               pack<Element>(alpha * two[6], alpha * two[7])};
+      stmatrix_x4(to + staged(lane % 16, j + lane / 16), four);
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < most; ++j) {
+      if (j >= pieces) break;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float* two = sum + j * 4 + half * 2;
+        char* to = staging + staged(half * 8 + lane / 4, j * 2 + lane % 4 / 2) + lane % 2 * 8;
+        *reinterpret_cast<float2*>(to) = make_float2(alpha * two[0], alpha * two[1]);
+      }
+    }
+  }
+}
+
+/// Stores the 64 rows of warpgroup `group`. Stored straight from registers, each line of C would
+/// leave in pieces of 16 bytes. So each warp puts slices of 128 bytes a row into its `staging` and
+/// takes whole lines out of it.
 template <class Storage, int sums>
 __device__ void store_tile(const Product<Storage>& p, const TileOrigin& tile, int group,
                            const float (&sum)[sums], char* staging) {
-  constexpr int columns = sums * 2;
+  constexpr int pieces = sums / 4;  // of 16 x 8 outputs
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
   const long long row0 = tile.row + group * group_m + warp * 16;
 
-  if constexpr (sizeof(Storage) == 2) {
-    if (p.beta == 0.0f && p.n % 8 == 0 && lines_aligned(p.c.at(tile.batch, 0, 0), p.c.row_stride)) {
-      // Nothing is read first and chunks are whole: what is staged is what is stored.
-      const unsigned to = shared_address(staging);
+  constexpr int chunk = 16 / sizeof(Storage), slice = line_bytes / sizeof(Storage) / 8;
+  if (p.beta == 0.0f && p.n % chunk == 0 &&
+      lines_aligned(p.c.at(tile.batch, 0, 0), p.c.row_stride)) {
+    // Nothing is read first and chunks are whole: what is staged is what is stored.
 #pragma unroll
-      for (int slice = 0; slice < columns; slice += 64) {
-        __syncwarp();  // what lay here has been taken
+    for (int first = 0; first < pieces; first += slice) {
+      __syncwarp();  // what lay here has been taken
+      stage_slice<Storage>(sum + first * 4, pieces - first, p.alpha, staging);
+      __syncwarp();
 #pragma unroll
-        for (int j = 0; j < 8 && slice + j * 8 < columns; j += 2) {
-          const float* two = sum + (slice / 8 + j) * 4;
-          const unsigned four[] = {pack<Storage>(p.alpha * two[0], p.alpha * two[1]),
-                                   pack<Storage>(p.alpha * two[2], p.alpha * two[3]),
-                                   pack<Storage>(p.alpha * two[4], p.alpha * two[5]),
-                                   pack<Storage>(p.alpha * two[6], p.alpha * two[7])};
-          stmatrix_x4(to + staged(lane % 16, j + lane / 16), four);
-        }
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int row = i * 4 + lane / 8, chunk = lane % 8, in_tile = slice + chunk * 8;
-          if (row0 + row < p.m && tile.column + in_tile < p.n && in_tile < columns)
-            *reinterpret_cast<uint4*>(p.c.at(tile.batch, row0 + row, tile.column + in_tile)) =
-                *reinterpret_cast<const uint4*>(staging + staged(row, chunk));
-        }
+      for (int i = 0; i < 4; ++i) {
+        const int row = i * 4 + lane / 8, in_tile = first * 8 + lane % 8 * chunk;
+        if (row0 + row < p.m && tile.column + in_tile < p.n && in_tile < pieces * 8)
+          *reinterpret_cast<uint4*>(p.c.at(tile.batch, row0 + row, tile.column + in_tile)) =
+              *reinterpret_cast<const uint4*>(staging + staged(row, lane % 8));
       }
-      return;
     }
+    return;
   }
 
+  // Everything else goes through FP32, as beta C is added before the only rounding.
 #pragma unroll
-  for (int slice = 0; slice < columns; slice += 32) {
+  for (int first = 0; first < pieces; first += 4) {
     __syncwarp();
-#pragma unroll
-    for (int j = 0; j < 4 && slice + j * 8 < columns; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float* two = sum + (slice / 8 + j) * 4 + half * 2;
-        char* to = staging + staged(half * 8 + lane / 4, j * 2 + lane % 4 / 2) + lane % 2 * 8;
-        *reinterpret_cast<float2*>(to) = make_float2(two[0], two[1]);
-      }
+    stage_slice<float>(sum + first * 4, pieces - first, 1.0f, staging);
     __syncwarp();
 #pragma unroll 1  // the code of one round is as long as that of the slice before it
     for (int i = 0; i < 4; ++i) {
-      const int row = i * 4 + lane / 8, in_tile = slice + lane % 8 * 4;
+      const int row = i * 4 + lane / 8, in_tile = first * 8 + lane % 8 * 4;
       float four[4];
       reinterpret_cast<float4&>(four) =
           *reinterpret_cast<const float4*>(staging + staged(row, lane % 8));
-      if (in_tile < columns) store_four(p, tile.batch, row0 + row, tile.column + in_tile, four);
+      if (in_tile < pieces * 8) store_four(p, tile.batch, row0 + row, tile.column + in_tile, four);
     }
   }
 }
