@@ -1,16 +1,22 @@
 // Rung: mma_pipelined. mma.sync with its operands kept on their way through a pipeline.
 //
-// Idea: the tensor core of the rung below waits for its operands. Here cp.async copies panels past
-// the registers into three stages of shared memory, so that two panels are always on their way
-// while one is multiplied. ldmatrix brings four 8 x 8 matrices an instruction, and transposes them
-// where a layout needs it, so that every operand stays in shared memory as it was stored. Lines of
-// a panel are 128 bytes or a multiple, and the 16-byte chunk c of line l lies at c ^ (l % 8): the 8
-// rows that ldmatrix reads at once then lie in 8 different groups of banks.
+// Idea: the tensor core of the rung below waits for its operands. Here three things go on at once.
+// cp.async copies panels past the registers into three stages of shared memory, so that two panels
+// are on their way while one is multiplied. ldmatrix brings the operands of one step of k into
+// registers, four 8 x 8 matrices an instruction, while the step before is multiplied, across the
+// border of two panels too. And mma multiplies: 32 of them a step, for 4 + 4 ldmatrix, over which a
+// third of a panel's copies is spread.
 //
-// Bytes: a 128 x 256 tile takes 85 flops a byte of device memory in 16 bits; a step of k is 4 + 4
-// ldmatrix for the 32 mma of a warp's 64 x 64 piece. The rate at which mma.sync can be issued on
-// Hopper ends below the tensor core's peak, which is what wgmma is for.
+// Every operand stays in shared memory as it was stored, since ldmatrix transposes where a layout
+// needs it. Lines of a panel are 128 bytes or a multiple, and the 16-byte chunk c of line l lies at
+// c ^ (l % 8): the 8 rows that ldmatrix reads at once then lie in 8 different groups of banks.
+//
+// Bytes: a 128 x 256 tile takes 85 flops a byte of device memory in 16 bits. Shared memory is the
+// next bound: a warp's 64 x 64 piece takes 32 flops a byte from there. The rate at which mma.sync
+// can be issued on Hopper ends below the tensor core's peak, which is what wgmma is for.
+#include "kernels/device/panel.cuh"
 #include "kernels/device/ptx_sm80.cuh"
+#include "kernels/device/tile_list.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
 
@@ -18,140 +24,265 @@ namespace gemm::sm80::mma_pipelined {
 
 using namespace gemm::device;
 
+// tile_n = 128 gives two blocks an SM of 4 warps each.
 constexpr int tile_m = 128, tile_n = 256, stages = 3;
-constexpr int warps_m = 2, warps_n = 4, threads = warps_m * warps_n * 32;
-constexpr int warp_m = tile_m / warps_m, warp_n = tile_n / warps_n;
-constexpr int chunk_bytes = 16, k_bytes = 128;  // bytes of k in a panel
-constexpr int step_bytes = 32;                  // bytes of k in one mma
+constexpr int warp_side = 64, warps_n = tile_n / warp_side;
+constexpr int threads = tile_m / warp_side * warps_n * 32;
+constexpr int fragments = warp_side / 16;  // of a warp's piece of A or B, one ldmatrix each
+constexpr int chunk_bytes = 16, segment_bytes = 128, step_bytes = 32;  // of k, in one mma
+constexpr int k_bytes = 128, steps = k_bytes / step_bytes;             // of k, in a panel
+constexpr int parts = steps - 1;  // in which a panel is copied: one after each step but the last
 
 /// A panel of one operand in shared memory, as stored: lines along the contiguous direction.
 template <class Storage, bool k_contiguous, int outer>
 struct Panel {
   static constexpr int tile_k = k_bytes / sizeof(Storage);
   static constexpr int lines = k_contiguous ? outer : tile_k;
-  static constexpr int line_elements = k_contiguous ? tile_k : outer;
-  static constexpr int line_bytes = line_elements * sizeof(Storage);
-  static constexpr int chunks = line_bytes / chunk_bytes, width = chunk_bytes / sizeof(Storage);
+  static constexpr int line_bytes = (k_contiguous ? tile_k : outer) * sizeof(Storage);
   static constexpr int bytes = lines * line_bytes;
 
   static __device__ unsigned offset(int line, int chunk) {
     return line * line_bytes + (chunk ^ (line % 8)) * chunk_bytes;
   }
+};
 
-  /// Starts copying the panel at (outer0, k0) of an operand with these strides. Beyond the edges it
-  /// is zero. Lines that are not aligned to 16 bytes are copied element by element.
-  static __device__ void copy(unsigned to, char* to_generic, const Storage* from,
-                              long long line_stride, long long lines_left, long long length_left,
-                              bool aligned) {
+/// A thread's share in copying the panels of one operand, panel after panel along k. Eight threads
+/// take a segment of 128 bytes of a line. From one of a thread's chunks to the next, and from panel
+/// to panel, all addresses advance by constants: lines are a multiple of 8 apart, after which the
+/// swizzle repeats.
+template <class Storage, bool k_contiguous, int outer>
+class Copy {
+  using To = Panel<Storage, k_contiguous, outer>;
+  static constexpr int width = chunk_bytes / sizeof(Storage);      // elements of a chunk
+  static constexpr int segment = segment_bytes / sizeof(Storage);  // and of a segment
+  static constexpr int segments = To::line_bytes / segment_bytes;  // of a line
+  static constexpr int lines_apart = threads / 8;
+  static_assert(lines_apart % 8 == 0 && To::lines % lines_apart == 0);
+
+ public:
+  static constexpr int chunks = segments * (To::lines / lines_apart);  // of a thread, in a panel
+
+  /// `from` is the first element of the first panel. From there on there are `outer_left` rows of A
+  /// or columns of B, and `k` of k.
+  __device__ Copy(const Storage* from, long long line_stride, long long outer_left, long long k)
+      : from_(from + line() * line_stride + chunk() * width),
+        apart_(lines_apart * line_stride),
+        outer_left_(static_cast<int>(min(outer_left, 1LL * outer))),
+        aligned_(lines_aligned(from, line_stride)),
+        whole_chunks_(aligned_ && (k_contiguous ? k : outer_left) % width == 0) {}
+
+  /// Is a panel that is whole along k all there, in chunks of 16 aligned bytes?
+  __device__ bool interior() const { return whole_chunks_ && outer_left_ == outer; }
+
+  /// Starts copying chunks `first` to `last` of the next panel, of which `k_left` of k exist: all
+  /// of them and nothing to check if `interior`. What does not exist becomes zero. Goes on to the
+  /// panel after with the last chunk.
+  template <bool interior>
+  __device__ void start(char* memory, int panel, int k_left, int first, int last) {
+    const int to = panel + To::offset(line(), chunk());
+    // Lines and elements that exist from this thread's first ones on.
+    const int lines = (k_contiguous ? outer_left_ : k_left) - line();
+    const int length = (k_contiguous ? k_left : outer_left_) - chunk() * width;
+    if (interior || whole_chunks_) {
 #pragma unroll
-    for (int i = 0; i < lines * chunks / threads; ++i) {
-      const int index = threadIdx.x + i * threads, line = index / chunks, chunk = index % chunks;
-      const long long left = line < lines_left ? length_left - chunk * width : 0;
-      const int valid = static_cast<int>(max(0LL, min(left, static_cast<long long>(width))));
-      const Storage* address = from + line * line_stride + chunk * width;
-      if (aligned) {
-        // A chunk of which nothing is read still wants an address that exists.
-        cp_async_16(to + offset(line, chunk), valid > 0 ? address : from, valid * sizeof(Storage));
-      } else {
-        Storage* element = reinterpret_cast<Storage*>(to_generic + offset(line, chunk));
-        for (int e = 0; e < width; ++e)
-          element[e] = e < valid ? address[e] : round_to<Storage>(0.0f);
+      for (int i = first; i < last; ++i) {
+        const bool exists = interior || (line_of(i) < lines && element_of(i) < length);
+        cp_async_16(shared_address(memory) + to + offset_of(i), chunk_from(i),
+                    exists ? chunk_bytes : 0);
+      }
+    } else {
+#pragma unroll 1
+      for (int i = first; i < last; ++i) {
+        const int valid = line_of(i) < lines ? max(0, min(length - element_of(i), width)) : 0;
+        char* chunk_to = memory + to + offset_of(i);
+        if (aligned_) {
+          cp_async_16(shared_address(chunk_to), chunk_from(i), valid * sizeof(Storage));
+        } else {
+#pragma unroll 1
+          for (int e = 0; e < width; ++e)
+            reinterpret_cast<Storage*>(chunk_to)[e] =
+                e < valid ? chunk_from(i)[e] : round_to<Storage>(0.0f);
+        }
       }
     }
+    if (last == chunks) from_ += k_contiguous ? To::tile_k : To::lines / lines_apart * apart_;
   }
 
-  /// Two 8-wide pieces of `outer` from o0, and two 16-byte pieces of k from k_byte: the four
-  /// matrices in the order (o, k), (o + 8, k), (o, k + 16 bytes), (o + 8, k + 16 bytes) if
-  /// outer_first, else with the two middle ones exchanged.
-  template <bool outer_first>
-  static __device__ void load(unsigned (&to)[4], unsigned panel, int o0, int k_byte) {
+ private:
+  static __device__ int line() { return threadIdx.x / 8; }
+  static __device__ int chunk() { return threadIdx.x % 8; }
+  // Where chunk i lies, seen from this thread's first chunk.
+  static __device__ int line_of(int i) { return i / segments * lines_apart; }
+  static __device__ int element_of(int i) { return i % segments * segment; }
+  static __device__ int offset_of(int i) {
+    return line_of(i) * To::line_bytes + i % segments * segment_bytes;
+  }
+  __device__ const Storage* chunk_from(int i) const {
+    return from_ + i / segments * apart_ + element_of(i);
+  }
+
+  const Storage* from_;  // this thread's first chunk of the next panel
+  long long apart_;      // elements between two of its lines
+  int outer_left_;
+  bool aligned_, whole_chunks_;
+};
+
+/// What a lane gives to ldmatrix, for a warp whose piece of a panel starts at o0. A fragment is 16
+/// wide along outer and 32 bytes thick along k: four matrices, in the order (o, k), (o + 8, k),
+/// (o, k + 16 bytes), (o + 8, k + 16 bytes) if outer_first, else with the two middle ones
+/// exchanged.
+template <class Storage, bool k_contiguous, int outer>
+class Fragments {
+  using From = Panel<Storage, k_contiguous, outer>;
+
+ public:
+  __device__ Fragments(int o0, bool outer_first) {
     const int lane = threadIdx.x % 32, matrix = lane / 8, row = lane % 8;
     const int o_piece = outer_first ? matrix % 2 : matrix / 2;
     const int k_piece = outer_first ? matrix / 2 : matrix % 2;
-    if constexpr (k_contiguous) {
-      ldmatrix_x4(to, panel + offset(o0 + o_piece * 8 + row, k_byte / chunk_bytes + k_piece));
-    } else {
-      const int k = k_byte / static_cast<int>(sizeof(Storage)) + k_piece * 8 + row;
-      ldmatrix_x4_trans(to, panel + offset(k, o0 / 8 + o_piece));
-    }
+    offset_ = k_contiguous ? From::offset(o0 + o_piece * 8 + row, k_piece)
+                           : From::offset(k_piece * 8 + row, o0 / 8 + o_piece);
   }
+
+  /// Fragment i of step `step`. Two chunks further within 8 is an exclusive or.
+  __device__ void load(unsigned (&to)[4], unsigned panel, int i, int step) const {
+    if constexpr (k_contiguous)
+      ldmatrix_x4(to, ((panel + offset_) ^ step * step_bytes) + i * 16 * From::line_bytes);
+    else
+      ldmatrix_x4_trans(to,
+                        ((panel + offset_) ^ i * 2 * chunk_bytes) + step * 16 * From::line_bytes);
+  }
+
+ private:
+  unsigned offset_;
 };
 
+constexpr int staged_pitch = warp_side + 8, staged_floats = warp_side * staged_pitch;
+
+/// Stores the piece of C that a warp has computed, through `staged_floats` of shared memory, so
+/// that it writes whole rows. A thread holds two neighbours of row lane / 4 and two of the row 8
+/// below, of each 16 x 8. Eight floats between rows spread what is staged at once over all banks.
+template <class Storage>
+static __device__ void store_piece(const Product<Storage>& p, const TileOrigin& piece,
+                                   const float (&sum)[fragments][fragments * 2][4], float* staged) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < fragments; ++i)
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int j = 0; j < fragments * 2; ++j) {
+        const int row = i * 16 + half * 8 + lane / 4, column = j * 8 + lane % 4 * 2;
+        *reinterpret_cast<float2*>(&staged[row * staged_pitch + column]) =
+            make_float2(sum[i][j][half * 2], sum[i][j][half * 2 + 1]);
+      }
+  __syncwarp();
+  constexpr int fours = warp_side / 4;  // of a row
+#pragma unroll 4
+  for (int i = lane; i < warp_side * fours; i += 32) {
+    const int row = i / fours, column = i % fours * 4;
+    float four[4];
+    reinterpret_cast<float4&>(four) =
+        *reinterpret_cast<const float4*>(&staged[row * staged_pitch + column]);
+    store_four(p, piece.batch, piece.row + row, piece.column + column, four);
+  }
+}
+
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-static __global__ void __launch_bounds__(threads, 1) gemm_mma_pipelined(Product<Storage> p) {
+static __global__ void __launch_bounds__(threads) gemm_mma_pipelined(Product<Storage> p) {
   using PanelA = Panel<Storage, a_k_contiguous, tile_m>;
   using PanelB = Panel<Storage, b_k_contiguous, tile_n>;
+  using CopyA = Copy<Storage, a_k_contiguous, tile_m>;
+  using CopyB = Copy<Storage, b_k_contiguous, tile_n>;
   constexpr int tile_k = PanelA::tile_k, stage_bytes = PanelA::bytes + PanelB::bytes;
   extern __shared__ __align__(128) char memory[];
-  const unsigned base = shared_address(memory);
 
-  const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
-  const long long a_line = a_k_contiguous ? p.a.row_stride : p.a.column_stride;
-  const long long b_line = b_k_contiguous ? p.b.column_stride : p.b.row_stride;
-  const bool a_aligned = lines_aligned(p.a.at(batch, 0, 0), a_line);
-  const bool b_aligned = lines_aligned(p.b.at(batch, 0, 0), b_line);
+  // In bands of 16 tile rows: about as many bytes of A as of B for the blocks that run at once.
+  const auto [batch, row0, column0] = TileList<tile_m, tile_n, 1, 16>(p, 1).origin(blockIdx.x, 0);
+  CopyA copy_a(p.a.at(batch, row0, 0), a_k_contiguous ? p.a.row_stride : p.a.column_stride,
+               p.m - row0, p.k);
+  CopyB copy_b(p.b.at(batch, 0, column0), b_k_contiguous ? p.b.column_stride : p.b.row_stride,
+               p.n - column0, p.k);
+  const int whole_panels = static_cast<int>(p.k / tile_k), tail = static_cast<int>(p.k % tile_k);
+  const int panels = whole_panels + (tail > 0);
 
-  const auto copy = [&](long long panel) {
-    const long long k0 = panel * tile_k;
-    if (k0 < p.k) {
-      const int at = static_cast<int>(panel % stages) * stage_bytes;
-      const long long rows = p.m - row0, columns = p.n - column0, ks = p.k - k0;
-      PanelA::copy(base + at, memory + at, p.a.at(batch, row0, k0), a_line,
-                   a_k_contiguous ? rows : ks, a_k_contiguous ? ks : rows, a_aligned);
-      PanelB::copy(base + at + PanelA::bytes, memory + at + PanelA::bytes,
-                   p.b.at(batch, k0, column0), b_line, b_k_contiguous ? columns : ks,
-                   b_k_contiguous ? ks : columns, b_aligned);
+  // Starts one part of the copies of a panel, all parts and panels in order.
+  int copy_at = 0, multiply_at = 0;  // the stages of the panels that are copied and multiplied
+  const auto next_stage = [](int& at) {
+    at = at == (stages - 1) * stage_bytes ? 0 : at + stage_bytes;
+  };
+  const auto copy_part = [&](int panel, int part, auto interior) {
+    constexpr bool unchecked = decltype(interior)::value;
+    if (unchecked || panel < panels) {
+      const int k_left = unchecked || panel < whole_panels ? tile_k : tail;
+      const int b_at = copy_at + PanelA::bytes;
+      constexpr int half = CopyB::chunks / 2;
+      static_assert(parts == 3);
+      if (part == 0) copy_a.template start<unchecked>(memory, copy_at, k_left, 0, CopyA::chunks);
+      if (part == 1) copy_b.template start<unchecked>(memory, b_at, k_left, 0, half);
+      if (part == 2) copy_b.template start<unchecked>(memory, b_at, k_left, half, CopyB::chunks);
     }
-    cp_async_commit_group();  // an empty group keeps the count of groups that of panels
+    if (part == parts - 1) {
+      cp_async_commit_group();  // an empty group keeps the count of groups that of panels
+      next_stage(copy_at);
+    }
+  };
+  const auto wait_for_next_panel = [] {
+    if constexpr (!gemm::fault("mma_pipelined_missing_wait")) cp_async_wait_group<stages - 2>();
+    __syncthreads();  // everybody's copies of it are there, and nobody loads from this one any more
   };
 
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int warp_row = warp / warps_n * warp_m, warp_column = warp % warps_n * warp_n;
-  float sum[warp_m / 16][warp_n / 8][4] = {};
+  const int warp = threadIdx.x / 32;
+  const int warp_row = warp / warps_n * warp_side, warp_column = warp % warps_n * warp_side;
+  bool a_outer_first = true;
+  if constexpr (gemm::fault("mma_pipelined_swapped_ldmatrix_lanes")) a_outer_first = false;
+  const Fragments<Storage, a_k_contiguous, tile_m> fragments_a(warp_row, a_outer_first);
+  const Fragments<Storage, b_k_contiguous, tile_n> fragments_b(warp_column, false);
+  unsigned a[2][fragments][4], b[2][fragments][4];  // of one step and of the next
+  const auto load = [&](int step, int i) {
+    const unsigned panel = shared_address(memory) + multiply_at;
+    fragments_a.load(a[step % 2][i], panel, i, step);
+    fragments_b.load(b[step % 2][i], panel + PanelA::bytes, i, step);
+  };
 
-  for (int panel = 0; panel < stages - 1; ++panel) copy(panel);
-  const long long panels = (p.k + tile_k - 1) / tile_k;
-  for (long long panel = 0; panel < panels; ++panel) {
-    if constexpr (!gemm::fault("mma_pipelined_missing_wait")) cp_async_wait_group<stages - 2>();
-    __syncthreads();  // everybody's copies of this panel are there; nobody reads the oldest any
-                      // more
-    copy(panel + stages - 1);
-
-    const unsigned a_at = base + static_cast<int>(panel % stages) * stage_bytes;
-    const unsigned b_at = a_at + PanelA::bytes;
+  float sum[fragments][fragments * 2][4] = {};
+  const auto multiply_panel = [&](int panel, auto interior) {
+    static_assert(steps % 2 == 0);  // so that the first step of a panel takes turns with the last
 #pragma unroll
-    for (int k_byte = 0; k_byte < k_bytes; k_byte += step_bytes) {
-      unsigned a[warp_m / 16][4], b[warp_n / 16][4];
-#pragma unroll
-      for (int i = 0; i < warp_m / 16; ++i)
-        PanelA::template load<true>(a[i], a_at, warp_row + i * 16, k_byte);
-      if constexpr (gemm::fault("mma_pipelined_swapped_ldmatrix_lanes"))
-        PanelA::template load<false>(a[0], a_at, warp_row, k_byte);
-#pragma unroll
-      for (int j = 0; j < warp_n / 16; ++j)
-        PanelB::template load<false>(b[j], b_at, warp_column + j * 16, k_byte);
-#pragma unroll
-      for (int i = 0; i < warp_m / 16; ++i)
-#pragma unroll
-        for (int j = 0; j < warp_n / 8; ++j)
-          mma_16x8<Storage>(sum[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
-    }
-  }
-
-  // A thread holds two neighbours of row lane / 4 and two of the row 8 below, of each 16 x 8 piece.
-#pragma unroll
-  for (int i = 0; i < warp_m / 16; ++i)
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const long long row = row0 + warp_row + i * 16 + half * 8 + lane / 4;
-      if (row >= p.m) continue;
-#pragma unroll
-      for (int j = 0; j < warp_n / 8; ++j) {
-        const long long column = column0 + warp_column + j * 8 + lane % 4 * 2;
-        store_linear_pair(p.c.at(batch, row, column), sum[i][j][half * 2], sum[i][j][half * 2 + 1],
-                          p.n - column, p.alpha, p.beta);
+    for (int step = 0; step < steps; ++step) {
+      if (step == steps - 1) {  // all of this panel has been loaded
+        wait_for_next_panel();
+        next_stage(multiply_at);
       }
+#pragma unroll
+      for (int i = 0; i < fragments; ++i) {
+        load((step + 1) % steps, i);
+#pragma unroll
+        for (int j = 0; j < fragments * 2; ++j)
+          mma_16x8<Storage>(sum[i][j], a[step % 2][i], b[step % 2][j / 2][j % 2 * 2],
+                            b[step % 2][j / 2][j % 2 * 2 + 1]);
+      }
+      if (step < parts) copy_part(panel + stages - 1, step, interior);
     }
+  };
+
+#pragma unroll 1
+  for (int panel = 0; panel < stages - 1; ++panel)
+    for (int part = 0; part < parts; ++part) copy_part(panel, part, std::false_type{});
+  wait_for_next_panel();
+  for (int i = 0; i < fragments; ++i) load(0, i);
+
+  int panel = 0;
+  if (copy_a.interior() && copy_b.interior())
+#pragma unroll 1
+    for (; panel + stages - 1 < whole_panels; ++panel) multiply_panel(panel, std::true_type{});
+#pragma unroll 1
+  for (; panel < panels; ++panel) multiply_panel(panel, std::false_type{});
+
+  __syncthreads();  // the last step has loaded from the stage after the last panel, for nobody
+  static_assert(threads / 32 * staged_floats * sizeof(float) <= stages * stage_bytes);
+  store_piece(p, {batch, row0 + warp_row, column0 + warp_column}, sum,
+              reinterpret_cast<float*>(memory) + warp * staged_floats);
 }
 
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
