@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <random>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -18,6 +17,7 @@
 #include "bench/machine.hpp"
 #include "bench/options.hpp"
 #include "bench/trial.hpp"
+#include "bench/visiting_order.hpp"
 #include "correctness/write_whole.hpp"
 
 namespace gemm {
@@ -50,24 +50,6 @@ std::vector<Point> points_in_file(const std::string& file, const Device& device)
       throw std::invalid_argument(file + ": " + line + " does not run on this device");
   }
   return points;
-}
-
-/// Problems in random order, and the kernels of each in random order: what one problem's points
-/// share (inputs, oracle, buffers) is made once.
-void shuffle(std::vector<Point>& points, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::shuffle(points.begin(), points.end(), random);
-  std::vector<std::string> problems;
-  for (const Point& point : points) {
-    const std::string id = point.problem.id();
-    if (std::find(problems.begin(), problems.end(), id) == problems.end()) problems.push_back(id);
-  }
-  std::stable_sort(points.begin(), points.end(), [&](const Point& x, const Point& y) {
-    const auto rank = [&](const Point& point) {
-      return std::find(problems.begin(), problems.end(), point.problem.id());
-    };
-    return rank(x) < rank(y);
-  });
 }
 
 void register_points(const std::vector<Point>& points, Load load, Trial& trial) {
@@ -108,7 +90,7 @@ int run(int argc, char** argv) {
   }
   if (!options.points_file.empty())
     plan.points = points_in_file(options.points_file, machine.device);
-  shuffle(plan.points, options.seed);
+  put_in_visiting_order(plan.points, options.seed);
 
   benchmark::AddCustomContext("gemmwatch_catalog",
                               machine_json(machine, options.injected()).dump());
