@@ -4,8 +4,11 @@
 // a panel is [k][outer] in FP32, so that one step of k reads neighbours, whatever the layout was.
 #pragma once
 
+#include <type_traits>
+
 #include "matrix.cuh"
 #include "number.cuh"
+#include "panel_map.hpp"
 
 namespace gemm::device {
 
@@ -34,76 +37,81 @@ __device__ Operand<Storage> operand_b(const Product<Storage>& p, long long batch
   return {data, p.n, p.k, line, lines_aligned(data, line)};
 }
 
-/// Where element (k, outer) of a panel lies within its row of shared memory. The exclusive or
-/// spreads the rows that one warp writes when it transposes (4 or 8 values of k at once) over all
-/// 32 banks; it moves groups of 8 as a whole, so that reads of 4 neighbours stay 16-byte accesses.
-__device__ inline int swizzled(int k, int outer) { return outer ^ (k / 4 % 4 * 8); }
-
-/// A thread's share of a panel of outer x tile_k elements, between device and shared memory.
+/// A thread's share of the panels of one operand, through registers: from device memory, and on to
+/// shared memory, transposed and widened where that is needed.
 template <class Storage, bool k_contiguous, int outer, int tile_k, int threads>
 class PanelShare {
  public:
-  /// Reads the panel that starts at (outer0, k0). Beyond the operand's edges it is zero.
-  __device__ void load(const Operand<Storage>& from, long long outer0, long long k0) {
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      const long long o = outer0 + outer_of(v), k = k0 + k_of(v);
-      const long long line = k_contiguous ? o : k, along = k_contiguous ? k : o;
-      const long long lines = k_contiguous ? from.outer_extent : from.k_extent;
-      const long long length = k_contiguous ? from.k_extent : from.outer_extent;
-      const Storage* address = from.data + line * from.line_stride + along;
-      const int valid = line < lines ? static_cast<int>(min(length - along, 16LL)) : 0;
-      if (from.aligned && valid >= width) {
-        reinterpret_cast<uint4&>(elements_[v]) = __ldg(reinterpret_cast<const uint4*>(address));
-      } else {
-#pragma unroll
-        for (int e = 0; e < width; ++e)
-          elements_[v][e] = e < valid ? address[e] : round_to<Storage>(0.0f);
-      }
-    }
+  /// The first panel is the one at (outer0, 0).
+  __device__ PanelShare(const Operand<Storage>& from, long long outer0)
+      : line_stride_(from.line_stride),
+        outer_left_(static_cast<int>(min(from.outer_extent - outer0, 1LL * outer)) -
+                    Map::outer_of(threadIdx.x)),
+        whole_(from.aligned && outer0 + outer <= from.outer_extent) {
+    next_ = from.data + at(outer0 + Map::outer_of(threadIdx.x), Map::k_of(threadIdx.x));
   }
 
-  /// Writes the share to shared memory, widened to FP32.
-  __device__ void store(float (*panel)[outer]) const {
+  /// Reads the next panel, of whose rows `k_left` exist, and more may follow. Beyond the operand's
+  /// edges it is zero.
+  __device__ void load(long long k_left) {
+    if (whole_ && k_left >= tile_k) {  // alike in all threads of a block
 #pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      const int o = outer_of(v), k = k_of(v);
+      for (int v = 0; v < Map::vectors; ++v)
+        reinterpret_cast<Vector&>(elements_[v]) =
+            __ldg(reinterpret_cast<const Vector*>(next_ + at(Map::outer_step(v), Map::k_step(v))));
+    } else {
+      const int k_here = static_cast<int>(min(k_left, 1LL * tile_k)) - Map::k_of(threadIdx.x);
+#pragma unroll
+      for (int v = 0; v < Map::vectors; ++v) {
+        const int o = outer_left_ - Map::outer_step(v), k = k_here - Map::k_step(v);
+        const int lines = k_contiguous ? o : k, length = k_contiguous ? k : o;
+        const Storage* address = next_ + at(Map::outer_step(v), Map::k_step(v));
+#pragma unroll
+        for (int e = 0; e < width; ++e)
+          elements_[v][e] = lines > 0 && e < length ? address[e] : round_to<Storage>(0.0f);
+      }
+    }
+    next_ += at(0, tile_k);
+  }
+
+  /// Writes what was read to shared memory, widened to FP32.
+  __device__ void store(float (*panel)[panel_pitch<outer>]) const {
+#pragma unroll
+    for (int v = 0; v < Map::vectors; ++v) {
+      const int o = Map::outer_of(threadIdx.x) + Map::outer_step(v);
+      const int k = Map::k_of(threadIdx.x) + Map::k_step(v);
       if constexpr (k_contiguous) {
 #pragma unroll
-        for (int e = 0; e < width; ++e) panel[k + e][swizzled(k + e, o)] = widen(elements_[v][e]);
+        for (int e = 0; e < width; ++e) panel[k + e][o] = widen(elements_[v][e]);
       } else {
-#pragma unroll
-        for (int e = 0; e < width; e += 4)
-          *reinterpret_cast<float4*>(&panel[k][swizzled(k, o + e)]) =
-              make_float4(widen(elements_[v][e]), widen(elements_[v][e + 1]),
-                          widen(elements_[v][e + 2]), widen(elements_[v][e + 3]));
+        *reinterpret_cast<float4*>(&panel[k][o]) =
+            make_float4(widen(elements_[v][0]), widen(elements_[v][1]), widen(elements_[v][2]),
+                        widen(elements_[v][3]));
       }
     }
   }
 
  private:
-  static constexpr int width = 16 / sizeof(Storage);  // elements of a 16-byte access
-  static constexpr int vectors = outer * tile_k / width / threads;
-  static constexpr int per_line = (k_contiguous ? tile_k : outer) / width;
-  static_assert(vectors * width * threads == outer * tile_k, "threads share a panel evenly");
+  // 16 bytes, or what becomes 16 bytes of shared memory where that is less.
+  static constexpr int width = k_contiguous ? 16 / sizeof(Storage) : 4;
+  using Map = PanelMap<k_contiguous, outer, tile_k, threads, width>;
+  using Vector = std::conditional_t<width * sizeof(Storage) == 16, uint4, uint2>;
 
-  // Neighbouring threads take neighbouring vectors of a line.
-  static __device__ int outer_of(int v) {
-    const int index = threadIdx.x + v * threads;
-    return k_contiguous ? index / per_line : index % per_line * width;
-  }
-  static __device__ int k_of(int v) {
-    const int index = threadIdx.x + v * threads;
-    return k_contiguous ? index % per_line * width : index / per_line;
+  __device__ long long at(long long o, long long k) const {
+    return k_contiguous ? o * line_stride_ + k : k * line_stride_ + o;
   }
 
-  alignas(16) Storage elements_[vectors][width];
+  const Storage* next_;  // this thread's first element of the next panel
+  long long line_stride_;
+  int outer_left_;  // lines or elements of the panel from this thread's first that exist
+  bool whole_;
+  alignas(16) Storage elements_[Map::vectors][width];
 };
 
 /// Four neighbours of one row of a panel in shared memory.
-template <int outer>
-__device__ void read_four(float (&to)[4], const float (*panel)[outer], int k, int o) {
-  reinterpret_cast<float4&>(to) = *reinterpret_cast<const float4*>(&panel[k][swizzled(k, o)]);
+template <int pitch>
+__device__ void read_four(float (&to)[4], const float (*panel)[pitch], int k, int o) {
+  reinterpret_cast<float4&>(to) = *reinterpret_cast<const float4*>(&panel[k][o]);
 }
 
 /// The linear epilogue for four neighbours of one row of C, in one access where that is possible.

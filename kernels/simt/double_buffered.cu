@@ -5,12 +5,12 @@
 // had that long to arrive, puts them into a second pair of shared-memory panels. One barrier a step
 // is enough, since nobody writes the panels that are being read.
 //
-// Registers carry the panels because they are transposed and widened on their way; cp.async copies
-// bytes as they are, so it serves the tensor-core rungs, whose operands stay as stored.
+// Registers carry the panels because they are transposed and widened on their way. cp.async would
+// go past the registers, but copies bytes as they are: the next rung pays for that beforehand.
 //
-// Bytes: unchanged. The price is registers: one block an SM in place of two. What it buys is the
-// latency of device memory, which the second block had hidden only in part. What remains is how a
-// warp's threads are laid out over the tile.
+// Bytes: unchanged. The price is 16 registers, of the 128 that two blocks an SM leave a thread.
+// What it buys is the latency of device memory, which the second block had hidden only in part.
+// What remains is how a warp's threads are laid out over the tile.
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
@@ -23,19 +23,20 @@ constexpr int tile_m = 128, tile_n = 128, tile_k = 16;
 constexpr int threads = 256;  // 16 x 16, each with 8 x 8 outputs
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
-static __global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Product<Storage> p) {
-  __shared__ alignas(16) float panel_a[2][tile_k][tile_m], panel_b[2][tile_k][tile_n];
+static __global__ void __launch_bounds__(threads, 2) gemm_double_buffered(Product<Storage> p) {
+  __shared__ alignas(16) float panel_a[2][tile_k][panel_pitch<tile_m>];
+  __shared__ alignas(16) float panel_b[2][tile_k][panel_pitch<tile_n>];
 
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
-  const Operand<Storage> a_from = operand_a(p, batch, a_k_contiguous);
-  const Operand<Storage> b_from = operand_b(p, batch, b_k_contiguous);
-  PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share;
-  PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share;
+  PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share(
+      operand_a(p, batch, a_k_contiguous), row0);
+  PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share(
+      operand_b(p, batch, b_k_contiguous), column0);
   const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 4;
 
   const auto load = [&](long long k0) {
-    a_share.load(a_from, row0, k0);
-    b_share.load(b_from, column0, k0);
+    a_share.load(p.k - k0);
+    b_share.load(p.k - k0);
   };
   const auto store = [&](int stage) {
     a_share.store(panel_a[stage]);
@@ -54,7 +55,7 @@ static __global__ void __launch_bounds__(threads, 1) gemm_double_buffered(Produc
   for (long long k0 = 0; k0 < p.k; k0 += tile_k, stage ^= 1) {
     const bool more = k0 + tile_k < p.k;
     if (more) load(k0 + tile_k);
-#pragma unroll
+#pragma unroll 2  // as in the rung below
     for (int k = 0; k < tile_k; ++k) {
       float a[2][4], b[2][4];
 #pragma unroll

@@ -1,18 +1,20 @@
-// Rung: vectorized. Every access moves 16 bytes, and no two reads of a warp meet in a bank.
+// Rung: vectorized. Every access moves 16 bytes, and no two of a warp meet in a bank.
 //
 // Idea: the rung below moves one word an instruction, 16 loads for 64 multiply-adds. Here device
 // memory, shared memory and C are accessed 16 bytes at a time: 4 loads for 64 multiply-adds. That
 // needs the panels of A and B as [k][outer] in shared memory, so whichever operand is contiguous
-// along k is transposed on its way in. A plain transposition would put the 8 rows that a warp holds
-// into the same banks; an exclusive or of the column with k spreads them (device/panel.cuh). The
-// stores of a transposition are not free of conflicts yet: ncu counts 1.2 million at 4096^3.
+// along k is transposed on its way in, word by word. A plain transposition would put the 8 rows
+// that a warp writes into the same banks; 16 bytes of padding a row put them into different ones
+// (device/panel_map.hpp, and bank_conflicts_test.cpp, which counts). Panels that lie wholly inside
+// an operand are read without a mask.
 //
 // A thread's 8 x 8 patch is four patches of 4 x 4, 64 apart, so that the 16-byte reads of
 // neighbouring threads are neighbours.
 //
 // Bytes: as before, 1 byte of shared memory a multiply-add and 32 flops a byte of device memory;
-// the instructions that move them are a quarter. What remains is that the multiply-adds stand still
-// while a panel is on its way.
+// the instructions that move them are a quarter. A step of k takes 12 passes of shared memory a
+// warp, 96 for the 8 warps of a block in the 128 cycles that they multiply for. What remains is
+// that the multiply-adds stand still while a panel is on its way.
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
@@ -26,20 +28,21 @@ constexpr int threads = 256;  // 16 x 16, each with 8 x 8 outputs
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
 static __global__ void __launch_bounds__(threads, 2) gemm_vectorized(Product<Storage> p) {
-  __shared__ alignas(16) float panel_a[tile_k][tile_m], panel_b[tile_k][tile_n];
+  __shared__ alignas(16) float panel_a[tile_k][panel_pitch<tile_m>];
+  __shared__ alignas(16) float panel_b[tile_k][panel_pitch<tile_n>];
 
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
-  const Operand<Storage> a_from = operand_a(p, batch, a_k_contiguous);
-  const Operand<Storage> b_from = operand_b(p, batch, b_k_contiguous);
-  PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share;
-  PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share;
+  PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share(
+      operand_a(p, batch, a_k_contiguous), row0);
+  PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share(
+      operand_b(p, batch, b_k_contiguous), column0);
   const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 4;
 
   if constexpr (gemm::fault("vectorized_beta_squared")) p.beta *= p.beta;
   float sum[2][4][2][4] = {};
   for (long long k0 = 0; k0 < p.k; k0 += tile_k) {
-    a_share.load(a_from, row0, k0);
-    b_share.load(b_from, column0, k0);
+    a_share.load(p.k - k0);
+    b_share.load(p.k - k0);
     a_share.store(panel_a);
     b_share.store(panel_b);
     __syncthreads();
@@ -51,7 +54,7 @@ static __global__ void __launch_bounds__(threads, 2) gemm_vectorized(Product<Sto
         read_four(a[half], panel_a, k, half * 64 + row);
         read_four(b[half], panel_b, k, half * 64 + column);
       }
-      if constexpr (gemm::fault("vectorized_wrong_swizzle"))
+      if constexpr (gemm::fault("vectorized_wrong_rows"))
         if (k == 5) read_four(a[0], panel_a, k, row ^ 8);
 #pragma unroll
       for (int i = 0; i < 8; ++i)

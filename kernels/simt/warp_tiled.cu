@@ -1,19 +1,23 @@
 // Rung: warp_tiled. A level of tiling that matches the warp.
 //
-// Idea: in the rung below a warp's 32 threads lie 2 x 16 over the tile, so that for a step of k a
+// Idea: in the rungs below a warp's 32 threads lie 2 x 16 over the tile, so that for a step of k a
 // warp reads 2 x 4 words of A and 16 x 4 of B, twice. Here a warp owns a compact piece, 64 x 64,
 // and its threads lie 8 x 4 over it. Threads that want the same words get them from one read, and
 // each thread keeps 8 x 16 outputs: 6 16-byte reads for 128 multiply-adds, where it had been 4
-// for 64.
+// for 64. Shared memory serves such a read in 4 passes, or in 2 if neighbouring lanes want the same
+// words; the lanes lie so that neighbours do, for A in one direction and for B in the other
+// (device/panel_map.hpp).
 //
-// Bytes: 128 words of shared memory a warp for 4096 multiply-adds, where it had been 288. A
-// 128 x 256 tile takes 43 flops a byte of device memory in FP32. The bound is now the rate at which
-// a scheduler issues multiply-adds, less the slots of loads and addresses.
+// Bytes: 128 words of shared memory a warp for 4096 multiply-adds, where it had been 288, and 12
+// passes, where it had been 24: 96 of the 256 cycles that an SM multiplies for. A 128 x 256 tile
+// takes 43 flops a byte of device memory in FP32. The bound is now the rate at which a scheduler
+// issues multiply-adds, less the slots of loads and addresses.
 //
 // A large tile leaves a small problem too few blocks, so there is a 128 x 128 one for those.
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
+#include "kernels/simt/shared_memory.cuh"
 
 namespace gemm::simt::warp_tiled {
 
@@ -22,32 +26,40 @@ using namespace gemm::device;
 constexpr int tile_m = 128, tile_k = 16;
 constexpr int warps = 8, threads = warps * 32;
 constexpr int lanes_m = 8, lanes_n = 4;  // how a warp's threads lie over its piece
+using Lanes = LaneMap<lanes_m, lanes_n>;
 // A thread's outputs come in groups of four neighbours, one group from each part of the warp's
 // piece.
 constexpr int part_m = lanes_m * 4, part_n = lanes_n * 4;
 constexpr int warp_m = 64, groups_m = warp_m / part_m;
 
+/// Two of each, in dynamic shared memory.
+template <int tile_n>
+struct Panels {
+  float a[2][tile_k][panel_pitch<tile_m>], b[2][tile_k][panel_pitch<tile_n>];
+};
+
 template <int tile_n, class Storage, bool a_k_contiguous, bool b_k_contiguous>
 static __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p) {
   constexpr int warp_n = tile_m * tile_n / warps / warp_m, groups_n = warp_n / part_n;
-  __shared__ alignas(16) float panel_a[2][tile_k][tile_m], panel_b[2][tile_k][tile_n];
+  extern __shared__ __align__(16) char memory[];
+  auto& panels = *reinterpret_cast<Panels<tile_n>*>(memory);
 
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
-  const Operand<Storage> a_from = operand_a(p, batch, a_k_contiguous);
-  const Operand<Storage> b_from = operand_b(p, batch, b_k_contiguous);
-  PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share;
-  PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share;
+  PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share(
+      operand_a(p, batch, a_k_contiguous), row0);
+  PanelShare<Storage, b_k_contiguous, tile_n, tile_k, threads> b_share(
+      operand_b(p, batch, b_k_contiguous), column0);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int row = warp / (tile_n / warp_n) * warp_m + lane / lanes_n * 4;
-  const int column = warp % (tile_n / warp_n) * warp_n + lane % lanes_n * 4;
+  const int row = warp / (tile_n / warp_n) * warp_m + Lanes::row(lane) * 4;
+  const int column = warp % (tile_n / warp_n) * warp_n + Lanes::column(lane) * 4;
 
   const auto load = [&](long long k0) {
-    a_share.load(a_from, row0, k0);
-    b_share.load(b_from, column0, k0);
+    a_share.load(p.k - k0);
+    b_share.load(p.k - k0);
   };
   const auto store = [&](int stage) {
-    a_share.store(panel_a[stage]);
-    b_share.store(panel_b[stage]);
+    a_share.store(panels.a[stage]);
+    b_share.store(panels.b[stage]);
     __syncthreads();
   };
 
@@ -66,9 +78,9 @@ static __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Sto
     for (int k = 0; k < tile_k; ++k) {
       float a[groups_m][4], b[groups_n][4];
 #pragma unroll
-      for (int g = 0; g < groups_m; ++g) read_four(a[g], panel_a[stage], k, row + g * part_m);
+      for (int g = 0; g < groups_m; ++g) read_four(a[g], panels.a[stage], k, row + g * part_m);
 #pragma unroll
-      for (int g = 0; g < groups_n; ++g) read_four(b[g], panel_b[stage], k, column + g * part_n);
+      for (int g = 0; g < groups_n; ++g) read_four(b[g], panels.b[stage], k, column + g * part_n);
 #pragma unroll
       for (int i = 0; i < groups_m * 4; ++i)
 #pragma unroll
@@ -89,13 +101,15 @@ static __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Sto
 
 template <int tile_n>
 static void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands) {
-  gemm::cuda::launch_for_layout(problem, operands, tile_m, tile_n,
-                                [](auto a_k_contiguous, auto b_k_contiguous, const auto& product,
-                                   cudaStream_t stream, unsigned grid) {
-                                  gemm_warp_tiled<tile_n, gemm::cuda::StorageOf<decltype(product)>,
-                                                  a_k_contiguous(), b_k_contiguous()>
-                                      <<<grid, threads, 0, stream>>>(product);
-                                });
+  gemm::cuda::launch_for_layout(
+      problem, operands, tile_m, tile_n,
+      [](auto a_k_contiguous, auto b_k_contiguous, const auto& product, cudaStream_t stream,
+         unsigned grid) {
+        const auto kernel = gemm_warp_tiled<tile_n, gemm::cuda::StorageOf<decltype(product)>,
+                                            a_k_contiguous(), b_k_contiguous()>;
+        want_shared_memory(kernel, sizeof(Panels<tile_n>));
+        kernel<<<grid, threads, sizeof(Panels<tile_n>), stream>>>(product);
+      });
 }
 
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {

@@ -1,0 +1,316 @@
+// Rung: autotuned. Several tiles are compiled, and the problem chooses; nothing but multiply-adds
+// is left in the way.
+//
+// Idea: of the rung below, 8 slots in 100 go to what is not a multiply-add, and a launch of few
+// tiles leaves SMs idle. Three things change. Panels travel past the registers by cp.async: copies
+// of 4 bytes transpose on their way, and need no alignment. The registers that this frees hold the
+// operands of the next step of k, which are read while this one is multiplied, across the barrier
+// too. And panels inside the operands are copied by a loop of their own, without a mask: the edges,
+// the last slice of k and unaligned lines have a second loop.
+//
+// The tile and the number of parts that k is cut into are chosen by predicted time: waves of tiles
+// over SMs, times the cost of a tile. The benchmark measures the best few predictions once a run
+// and keeps the fastest. Parts of k meet in the workspace, and a second pass adds them in order.
+//
+// Bytes: a 128 x 256 tile takes 43 flops a byte of device memory, and a step of k reads 6 times 16
+// bytes for 128 multiply-adds of a thread. The lanes lie so that each of these reads takes 2 of the
+// 4 passes that 512 bytes would: 96 of the 256 cycles that an SM multiplies for. A second pass
+// moves 8 bytes an output and part. The bound is issue: 2048 of 2224 instructions of a slice are
+// multiply-adds.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "kernels/device/panel_async.cuh"
+#include "kernels/fault.hpp"
+#include "kernels/launch.cuh"
+#include "kernels/simt/shared_memory.cuh"
+
+namespace gemm::simt::autotuned {
+
+using namespace gemm::device;
+
+/// What is compiled for each tile. A warp owns warp_m x warp_n of it, over which its lanes lie
+/// lanes_m x 32 / lanes_m, each with groups of 4 x 4 outputs.
+struct Configuration {
+  int m, n, k;
+  int warp_m, warp_n, lanes_m;
+  int stages;
+  int blocks;  // that an SM shall hold
+};
+template <Configuration tile>
+constexpr int threads = tile.m* tile.n / (tile.warp_m * tile.warp_n) * 32;
+
+template <Configuration tile>
+struct Panels {
+  float a[tile.k][panel_pitch<tile.m>], b[tile.k][panel_pitch<tile.n>];
+};
+
+template <Configuration tile, bool k_contiguous, bool inside>
+using CopyA = PanelCopy<inside, k_contiguous, tile.m, tile.k, threads<tile>>;
+template <Configuration tile, bool k_contiguous, bool inside>
+using CopyB = PanelCopy<inside, k_contiguous, tile.n, tile.k, threads<tile>>;
+
+/// Block i computes tile i of those of C, batch by batch, and of one part of k after the other.
+/// With more parts than one, C is the workspace: a matrix for each part and batch.
+template <Configuration tile, bool a_k_contiguous, bool b_k_contiguous>
+static __global__ void __launch_bounds__(threads<tile>, tile.blocks)
+    gemm_autotuned(Product<float> p, long long batches, long long part_k) {
+  constexpr int lanes_n = 32 / tile.lanes_m, part_m = tile.lanes_m * 4, part_n = lanes_n * 4;
+  constexpr int groups_m = tile.warp_m / part_m, groups_n = tile.warp_n / part_n;
+  using Lanes = LaneMap<tile.lanes_m, lanes_n>;
+  constexpr int stage_bytes = sizeof(Panels<tile>), end_of_stages = tile.stages * stage_bytes;
+  extern __shared__ __align__(16) char memory[];
+
+  const auto [c_batch, row0, column0] = tile_origin<tile.m, tile.n>(p);
+  const long long batch = c_batch % batches, first_k = c_batch / batches * part_k;
+  p.a.data = p.a.at(0, 0, first_k);
+  p.b.data = p.b.at(0, first_k, 0);
+  p.k = min(p.k - first_k, part_k);
+  const Operand<float> a_from = operand_a(p, batch, a_k_contiguous);
+  const Operand<float> b_from = operand_b(p, batch, b_k_contiguous);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int row = warp / (tile.n / tile.warp_n) * tile.warp_m + Lanes::row(lane) * 4;
+  const int column = warp % (tile.n / tile.warp_n) * tile.warp_n + Lanes::column(lane) * 4;
+
+  // Both are offsets of a stage in shared memory.
+  int read = 0, written = 0;
+  const auto start_copy = [&](auto& a_copy, auto& b_copy, long long k_left) {
+    const auto& panels = *reinterpret_cast<Panels<tile>*>(memory + written);
+    a_copy.start(shared_address(panels.a), k_left);
+    b_copy.start(shared_address(panels.b), k_left);
+  };
+  float a[2][groups_m][4], b[2][groups_n][4];
+  const auto read_fragments = [&](int to, int k) {
+    const auto& panels = *reinterpret_cast<const Panels<tile>*>(memory + read);
+#pragma unroll
+    for (int g = 0; g < groups_m; ++g) read_four(a[to][g], panels.a, k, row + g * part_m);
+#pragma unroll
+    for (int g = 0; g < groups_n; ++g) read_four(b[to][g], panels.b, k, column + g * part_n);
+  };
+  const auto wait_for_panels = [&] {
+    cp_async_wait_group<tile.stages - 2>();
+    __syncthreads();
+  };
+
+  float sum[groups_m][4][groups_n][4] = {};
+  // Multiplies the panels of one stage, and copies to the stage that was multiplied before it.
+  const auto step = [&](const auto& copy_next) {
+#pragma unroll
+    for (int k = 0; k < tile.k; ++k) {
+      if (k == tile.k - 1) {
+        wait_for_panels();
+        written = read;
+        read = read + stage_bytes == end_of_stages ? 0 : read + stage_bytes;
+      }
+      read_fragments((k + 1) % 2, (k + 1) % tile.k);
+      if (k == 0) {
+        copy_next();
+        cp_async_commit_group();  // an empty group keeps the count of groups that of panels
+      }
+#pragma unroll
+      for (int j = 0; j < groups_n * 4; ++j)
+#pragma unroll
+        for (int i0 = 0; i0 < groups_m * 4; ++i0) {
+          const int i = j % 2 == 0 ? i0 : groups_m * 4 - 1 - i0;
+          sum[i / 4][i % 4][j / 4][j % 4] =
+              fmaf(a[k % 2][i / 4][i % 4], b[k % 2][j / 4][j % 4], sum[i / 4][i % 4][j / 4][j % 4]);
+        }
+    }
+  };
+
+  int steps = static_cast<int>((p.k + tile.k - 1) / tile.k);
+  long long k0 = 0;  // of the next panels to copy
+  {
+    CopyA<tile, a_k_contiguous, false> a_copy(a_from, row0, k0);
+    CopyB<tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
+    for (int stage = 0; stage < tile.stages - 1; ++stage) {
+      if (k0 < p.k) start_copy(a_copy, b_copy, p.k - k0);
+      cp_async_commit_group();
+      written += stage_bytes;
+      k0 += tile.k;
+    }
+    wait_for_panels();
+    read_fragments(0, 0);
+  }
+  if (is_inside<a_k_contiguous>(a_from, row0, tile.m) &&
+      is_inside<b_k_contiguous>(b_from, column0, tile.n)) {
+    CopyA<tile, a_k_contiguous, true> a_copy(a_from, row0, k0);
+    CopyB<tile, b_k_contiguous, true> b_copy(b_from, column0, k0);
+    const int whole = static_cast<int>(p.k / tile.k) - (tile.stages - 1);
+    for (int i = 0; i < whole; ++i) step([&] { start_copy(a_copy, b_copy, tile.k); });
+    if (whole > 0) {
+      steps -= whole;
+      k0 += 1LL * whole * tile.k;
+    }
+  }
+  CopyA<tile, a_k_contiguous, false> a_copy(a_from, row0, k0);
+  CopyB<tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
+  for (; steps > 0; --steps, k0 += tile.k)
+    step([&] {
+      const long long k_left = gemm::fault("autotuned_k_tail_unmasked") ? tile.k : p.k - k0;
+      if (k0 < p.k) start_copy(a_copy, b_copy, k_left);
+    });
+
+#pragma unroll
+  for (int i = 0; i < groups_m * 4; ++i)
+#pragma unroll
+    for (int g = 0; g < groups_n; ++g)
+      store_four(p, c_batch, row0 + row + i / 4 * part_m + i % 4, column0 + column + g * part_n,
+                 sum[i / 4][i % 4][g]);
+}
+
+/// C = alpha (the sum of all parts) + beta C. A thread adds four neighbours of a row, part by part.
+static __global__ void __launch_bounds__(256)
+    gemm_autotuned_sum(Product<float> p, Matrix<const float> parts, int count, long long batches) {
+  const long long index = blockIdx.x * 256LL + threadIdx.x, fours = (p.n + 3) / 4;
+  const long long batch = index / fours / p.m, row = index / fours % p.m,
+                  column = index % fours * 4;
+  if (batch >= batches) return;
+  float sum[4] = {};
+  for (int part = gemm::fault("autotuned_first_part_dropped") ? 1 : 0; part < count; ++part) {
+    const float4 four =
+        *reinterpret_cast<const float4*>(parts.at(part * batches + batch, row, column));
+    sum[0] += four.x;
+    sum[1] += four.y;
+    sum[2] += four.z;
+    sum[3] += four.w;
+  }
+  store_four(p, batch, row, column, sum);
+}
+
+constexpr Configuration configurations[] = {
+    // m, n, k; a warp's m, n and rows of lanes; stages; blocks an SM
+    {128, 256, 16, 64, 64, 8, 2, 1},  // 8 x 16 outputs a thread
+    {128, 256, 8, 64, 64, 8, 3, 1},   // the same
+    {128, 128, 16, 64, 64, 8, 2, 2},  // the same
+    {64, 128, 16, 32, 64, 4, 2, 3},   // 8 x 8
+    {32, 128, 16, 32, 32, 8, 3, 4},   // 4 x 8
+};
+constexpr int configuration_count = sizeof configurations / sizeof configurations[0];
+
+struct Choice {
+  int configuration;  // of `configurations`
+  int parts;          // of k
+  double cost;        // predicted cycles
+};
+
+/// So many of k in each of `parts`, of which none is empty, or 0 if that cannot be. Parts start
+/// where whole slices of any tile do.
+static long long k_of_parts(const gemm::Problem& problem, int parts) {
+  constexpr long long grain = 32;
+  const long long part_k = ((problem.shape.k + parts - 1) / parts + grain - 1) / grain * grain;
+  return parts == 1 ? problem.shape.k : part_k * (parts - 1) < problem.shape.k ? part_k : 0;
+}
+
+/// Floats from one row of a part of C in the workspace to the next.
+static long long part_pitch(const gemm::Problem& problem) { return (problem.shape.n + 3) / 4 * 4; }
+
+/// Cycles that the busiest SM is expected to take. A step of k costs a thread its multiply-adds,
+/// the reads of its operands, and its share of what is done once a slice; warps hide each other's
+/// latency; and each block fills its panels and stores its tile.
+static double predicted_cost(const gemm::Problem& problem, const Configuration& tile, int parts) {
+  constexpr double other_per_slice = 50, latency_warps = 1.5, fill_and_store_k = 100;
+  constexpr double pass_cycles = 5000, pass_bytes_a_cycle = 2000;
+  const int warps = tile.m * tile.n / (tile.warp_m * tile.warp_n);
+  const double outputs = 1.0 * tile.m * tile.n / (warps * 32);
+  const double reads = (1.0 * tile.warp_m / tile.lanes_m + tile.warp_n * tile.lanes_m / 32.0) / 4;
+  const double step = outputs + reads + other_per_slice / tile.k;
+
+  const unsigned sms = gemm::cuda::multiprocessors();
+  const double units = 1.0 * gemm::cuda::blocks(problem, tile.m, tile.n) * parts;
+  const double on_one_sm = std::ceil(units / sms);
+  const double resident_warps = std::min<double>(on_one_sm, tile.blocks) * warps;
+  const double hidden = resident_warps / (resident_warps + latency_warps);
+  const double k = static_cast<double>(k_of_parts(problem, parts)) + fill_and_store_k;
+  const double multiply = on_one_sm * warps * step * k / 4 / hidden;  // 4 schedulers an SM
+  if (parts == 1) return multiply;
+  const double bytes =
+      8.0 * parts * static_cast<double>(problem.shape.m * problem.shape.n * problem.batch);
+  return multiply + pass_cycles + bytes / pass_bytes_a_cycle;
+}
+
+/// The choices that seem best, best first.
+static std::vector<Choice> choices(const gemm::Problem& problem) {
+  constexpr std::size_t most = 6;
+  std::vector<Choice> all;
+  for (int i = 0; i < configuration_count; ++i)
+    for (const int parts : {1, 2, 3, 4, 6, 8, 12, 16}) {
+      const double bytes =
+          4.0 * parts * static_cast<double>(problem.batch * problem.shape.m * part_pitch(problem));
+      const bool possible =
+          parts == 1 || (bytes <= gemm::workspace_bytes && k_of_parts(problem, parts) > 0);
+      if (possible) all.push_back({i, parts, predicted_cost(problem, configurations[i], parts)});
+    }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Choice& x, const Choice& y) { return x.cost < y.cost; });
+  all.resize(std::min(all.size(), most));
+  return all;
+}
+static int variants(const gemm::Problem& problem) {
+  return static_cast<int>(choices(problem).size());
+}
+
+template <Configuration tile>
+static void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands, int parts) {
+  gemm::cuda::launch_for_layout(
+      problem, operands, tile.m, tile.n,
+      [&](auto a_k_contiguous, auto b_k_contiguous, const auto& product, cudaStream_t stream,
+          unsigned grid) {
+        if constexpr (sizeof(gemm::cuda::StorageOf<decltype(product)>) == sizeof(float)) {
+          const auto kernel = gemm_autotuned<tile, a_k_contiguous(), b_k_contiguous()>;
+          constexpr int bytes = tile.stages * sizeof(Panels<tile>);
+          want_shared_memory(kernel, bytes);
+          if (parts == 1) {
+            kernel<<<grid, threads<tile>, bytes, stream>>>(product, problem.batch, product.k);
+            return;
+          }
+          const long long pitch = part_pitch(problem), part = problem.shape.m * pitch;
+          float* const sums = static_cast<float*>(operands.workspace);
+          auto to_workspace = product;
+          to_workspace.c = {sums, pitch, 1, part};
+          to_workspace.alpha = 1;
+          to_workspace.beta = 0;
+          kernel<<<grid * parts, threads<tile>, bytes, stream>>>(to_workspace, problem.batch,
+                                                                 k_of_parts(problem, parts));
+          const Matrix<const float> from_workspace{sums, pitch, 1, part};
+          const long long fours = problem.batch * problem.shape.m * (pitch / 4);
+          gemm_autotuned_sum<<<static_cast<unsigned>((fours + 255) / 256), 256, 0, stream>>>(
+              product, from_workspace, parts, problem.batch);
+        }
+      });
+}
+
+template <std::size_t... index>
+static void launch_choice(const gemm::Problem& problem, const gemm::Operands& operands,
+                          const Choice& choice, std::index_sequence<index...>) {
+  ((choice.configuration == index
+        ? launch_tile<configurations[index]>(problem, operands, choice.parts)
+        : void()),
+   ...);
+}
+
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
+  const std::vector<Choice> offered = choices(problem);
+  launch_choice(problem, operands, offered.at(static_cast<std::size_t>(operands.variant)),
+                std::make_index_sequence<configuration_count>());
+}
+
+static gemm::Refusal refuses(const gemm::Problem& problem) {
+  if (problem.precision == gemm::Precision::fp16 || problem.precision == gemm::Precision::bf16)
+    return "cp.async copies 16-bit elements as they are, and nobody would widen them; see "
+           "warp_tiled";
+  return gemm::cuda::refuses_tf32(problem);
+}
+
+const gemm::Register registered{
+    {.name = "autotuned",
+     .stage = gemm::Stage::autotuned,
+     .idea = "tile and split of k by predicted cost, panels by cp.async",
+     .arch = gemm::Arch::any,
+     .refuses = refuses,
+     .launch = launch,
+     .variants = variants}};
+
+}  // namespace gemm::simt::autotuned
