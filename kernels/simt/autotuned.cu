@@ -19,7 +19,7 @@
 // multiply-adds.
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "kernels/device/panel_async.cuh"
@@ -31,39 +31,40 @@ namespace gemm::simt::autotuned {
 
 using namespace gemm::device;
 
-/// What is compiled for each tile. A warp owns warp_m x warp_n of it, over which its lanes lie
-/// lanes_m x 32 / lanes_m, each with groups of 4 x 4 outputs.
+/// What is compiled for a tile of m x n, in slices of k. A warp owns warp_m x warp_n of it, over
+/// which its lanes lie lanes_m x 32 / lanes_m, each with groups of 4 x 4 outputs. `blocks` is how
+/// many an SM shall hold.
+template <int m_, int n_, int k_, int warp_m_, int warp_n_, int lanes_m_, int stages_, int blocks_>
 struct Configuration {
-  int m, n, k;
-  int warp_m, warp_n, lanes_m;
-  int stages;
-  int blocks;  // that an SM shall hold
+  static constexpr int m = m_, n = n_, k = k_;
+  static constexpr int warp_m = warp_m_, warp_n = warp_n_, lanes_m = lanes_m_;
+  static constexpr int stages = stages_, blocks = blocks_;
+  static constexpr int warps = m * n / (warp_m * warp_n), threads = warps * 32;
 };
-template <Configuration tile>
-constexpr int threads = tile.m* tile.n / (tile.warp_m * tile.warp_n) * 32;
 
-template <Configuration tile>
+template <class Tile>
 struct Panels {
-  float a[tile.k][panel_pitch<tile.m>], b[tile.k][panel_pitch<tile.n>];
+  float a[Tile::k][panel_pitch<Tile::m>], b[Tile::k][panel_pitch<Tile::n>];
 };
 
-template <Configuration tile, bool k_contiguous, bool inside>
-using CopyA = PanelCopy<inside, k_contiguous, tile.m, tile.k, threads<tile>>;
-template <Configuration tile, bool k_contiguous, bool inside>
-using CopyB = PanelCopy<inside, k_contiguous, tile.n, tile.k, threads<tile>>;
+template <class Tile, bool k_contiguous, bool inside>
+using CopyA = PanelCopy<inside, k_contiguous, Tile::m, Tile::k, Tile::threads>;
+template <class Tile, bool k_contiguous, bool inside>
+using CopyB = PanelCopy<inside, k_contiguous, Tile::n, Tile::k, Tile::threads>;
 
 /// Block i computes tile i of those of C, batch by batch, and of one part of k after the other.
-/// With more parts than one, C is the workspace: a matrix for each part and batch.
-template <Configuration tile, bool a_k_contiguous, bool b_k_contiguous>
-static __global__ void __launch_bounds__(threads<tile>, tile.blocks)
+/// With more parts than one, C is the workspace: a matrix for each part and batch. Tile is a
+/// Configuration.
+template <class Tile, bool a_k_contiguous, bool b_k_contiguous>
+static __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
     gemm_autotuned(Product<float> p, long long batches, long long part_k) {
-  constexpr int lanes_n = 32 / tile.lanes_m, part_m = tile.lanes_m * 4, part_n = lanes_n * 4;
-  constexpr int groups_m = tile.warp_m / part_m, groups_n = tile.warp_n / part_n;
-  using Lanes = LaneMap<tile.lanes_m, lanes_n>;
-  constexpr int stage_bytes = sizeof(Panels<tile>), end_of_stages = tile.stages * stage_bytes;
+  constexpr int lanes_n = 32 / Tile::lanes_m, part_m = Tile::lanes_m * 4, part_n = lanes_n * 4;
+  constexpr int groups_m = Tile::warp_m / part_m, groups_n = Tile::warp_n / part_n;
+  using Lanes = LaneMap<Tile::lanes_m, lanes_n>;
+  constexpr int stage_bytes = sizeof(Panels<Tile>), end_of_stages = Tile::stages * stage_bytes;
   extern __shared__ __align__(16) char memory[];
 
-  const auto [c_batch, row0, column0] = tile_origin<tile.m, tile.n>(p);
+  const auto [c_batch, row0, column0] = tile_origin<Tile::m, Tile::n>(p);
   const long long batch = c_batch % batches, first_k = c_batch / batches * part_k;
   p.a.data = p.a.at(0, 0, first_k);
   p.b.data = p.b.at(0, first_k, 0);
@@ -71,26 +72,26 @@ static __global__ void __launch_bounds__(threads<tile>, tile.blocks)
   const Operand<float> a_from = operand_a(p, batch, a_k_contiguous);
   const Operand<float> b_from = operand_b(p, batch, b_k_contiguous);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int row = warp / (tile.n / tile.warp_n) * tile.warp_m + Lanes::row(lane) * 4;
-  const int column = warp % (tile.n / tile.warp_n) * tile.warp_n + Lanes::column(lane) * 4;
+  const int row = warp / (Tile::n / Tile::warp_n) * Tile::warp_m + Lanes::row(lane) * 4;
+  const int column = warp % (Tile::n / Tile::warp_n) * Tile::warp_n + Lanes::column(lane) * 4;
 
   // Both are offsets of a stage in shared memory.
   int read = 0, written = 0;
   const auto start_copy = [&](auto& a_copy, auto& b_copy, long long k_left) {
-    const auto& panels = *reinterpret_cast<Panels<tile>*>(memory + written);
+    const auto& panels = *reinterpret_cast<Panels<Tile>*>(memory + written);
     a_copy.start(shared_address(panels.a), k_left);
     b_copy.start(shared_address(panels.b), k_left);
   };
   float a[2][groups_m][4], b[2][groups_n][4];
   const auto read_fragments = [&](int to, int k) {
-    const auto& panels = *reinterpret_cast<const Panels<tile>*>(memory + read);
+    const auto& panels = *reinterpret_cast<const Panels<Tile>*>(memory + read);
 #pragma unroll
     for (int g = 0; g < groups_m; ++g) read_four(a[to][g], panels.a, k, row + g * part_m);
 #pragma unroll
     for (int g = 0; g < groups_n; ++g) read_four(b[to][g], panels.b, k, column + g * part_n);
   };
   const auto wait_for_panels = [&] {
-    cp_async_wait_group<tile.stages - 2>();
+    cp_async_wait_group<Tile::stages - 2>();
     __syncthreads();
   };
 
@@ -98,13 +99,13 @@ static __global__ void __launch_bounds__(threads<tile>, tile.blocks)
   // Multiplies the panels of one stage, and copies to the stage that was multiplied before it.
   const auto step = [&](const auto& copy_next) {
 #pragma unroll
-    for (int k = 0; k < tile.k; ++k) {
-      if (k == tile.k - 1) {
+    for (int k = 0; k < Tile::k; ++k) {
+      if (k == Tile::k - 1) {
         wait_for_panels();
         written = read;
         read = read + stage_bytes == end_of_stages ? 0 : read + stage_bytes;
       }
-      read_fragments((k + 1) % 2, (k + 1) % tile.k);
+      read_fragments((k + 1) % 2, (k + 1) % Tile::k);
       if (k == 0) {
         copy_next();
         cp_async_commit_group();  // an empty group keeps the count of groups that of panels
@@ -120,36 +121,36 @@ static __global__ void __launch_bounds__(threads<tile>, tile.blocks)
     }
   };
 
-  int steps = static_cast<int>((p.k + tile.k - 1) / tile.k);
+  int steps = static_cast<int>((p.k + Tile::k - 1) / Tile::k);
   long long k0 = 0;  // of the next panels to copy
   {
-    CopyA<tile, a_k_contiguous, false> a_copy(a_from, row0, k0);
-    CopyB<tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
-    for (int stage = 0; stage < tile.stages - 1; ++stage) {
+    CopyA<Tile, a_k_contiguous, false> a_copy(a_from, row0, k0);
+    CopyB<Tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
+    for (int stage = 0; stage < Tile::stages - 1; ++stage) {
       if (k0 < p.k) start_copy(a_copy, b_copy, p.k - k0);
       cp_async_commit_group();
       written += stage_bytes;
-      k0 += tile.k;
+      k0 += Tile::k;
     }
     wait_for_panels();
     read_fragments(0, 0);
   }
-  if (is_inside<a_k_contiguous>(a_from, row0, tile.m) &&
-      is_inside<b_k_contiguous>(b_from, column0, tile.n)) {
-    CopyA<tile, a_k_contiguous, true> a_copy(a_from, row0, k0);
-    CopyB<tile, b_k_contiguous, true> b_copy(b_from, column0, k0);
-    const int whole = static_cast<int>(p.k / tile.k) - (tile.stages - 1);
-    for (int i = 0; i < whole; ++i) step([&] { start_copy(a_copy, b_copy, tile.k); });
+  if (is_inside<a_k_contiguous>(a_from, row0, Tile::m) &&
+      is_inside<b_k_contiguous>(b_from, column0, Tile::n)) {
+    CopyA<Tile, a_k_contiguous, true> a_copy(a_from, row0, k0);
+    CopyB<Tile, b_k_contiguous, true> b_copy(b_from, column0, k0);
+    const int whole = static_cast<int>(p.k / Tile::k) - (Tile::stages - 1);
+    for (int i = 0; i < whole; ++i) step([&] { start_copy(a_copy, b_copy, Tile::k); });
     if (whole > 0) {
       steps -= whole;
-      k0 += 1LL * whole * tile.k;
+      k0 += 1LL * whole * Tile::k;
     }
   }
-  CopyA<tile, a_k_contiguous, false> a_copy(a_from, row0, k0);
-  CopyB<tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
-  for (; steps > 0; --steps, k0 += tile.k)
+  CopyA<Tile, a_k_contiguous, false> a_copy(a_from, row0, k0);
+  CopyB<Tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
+  for (; steps > 0; --steps, k0 += Tile::k)
     step([&] {
-      const long long k_left = gemm::fault("autotuned_k_tail_unmasked") ? tile.k : p.k - k0;
+      const long long k_left = gemm::fault("autotuned_k_tail_unmasked") ? Tile::k : p.k - k0;
       if (k0 < p.k) start_copy(a_copy, b_copy, k_left);
     });
 
@@ -180,20 +181,17 @@ static __global__ void __launch_bounds__(256)
   store_four(p, batch, row, column, sum);
 }
 
-constexpr Configuration configurations[] = {
-    // m, n, k; a warp's m, n and rows of lanes; stages; blocks an SM
-    {128, 256, 16, 64, 64, 8, 2, 1},  // 8 x 16 outputs a thread
-    {128, 256, 8, 64, 64, 8, 3, 1},   // the same
-    {128, 128, 16, 64, 64, 8, 2, 2},  // the same
-    {64, 128, 16, 32, 64, 4, 2, 3},   // 8 x 8
-    {32, 128, 16, 32, 32, 8, 3, 4},   // 4 x 8
-};
-constexpr int configuration_count = sizeof configurations / sizeof configurations[0];
+// m, n, k; a warp's m, n and rows of lanes; stages; blocks an SM
+using Configurations = std::tuple<Configuration<128, 256, 16, 64, 64, 8, 2, 1>,  // 8 x 16 a thread
+                                  Configuration<128, 256, 8, 64, 64, 8, 3, 1>,   // the same
+                                  Configuration<128, 128, 16, 64, 64, 8, 2, 2>,  // the same
+                                  Configuration<64, 128, 16, 32, 64, 4, 2, 3>,   // 8 x 8
+                                  Configuration<32, 128, 16, 32, 32, 8, 3, 4>>;  // 4 x 8
 
 struct Choice {
-  int configuration;  // of `configurations`
-  int parts;          // of k
-  double cost;        // predicted cycles
+  void (*launch)(const gemm::Problem&, const gemm::Operands&, int parts);
+  int parts;    // of k
+  double cost;  // predicted cycles
 };
 
 /// So many of k in each of `parts`, of which none is empty, or 0 if that cannot be. Parts start
@@ -208,21 +206,24 @@ static long long k_of_parts(const gemm::Problem& problem, int parts) {
 static long long part_pitch(const gemm::Problem& problem) { return (problem.shape.n + 3) / 4 * 4; }
 
 /// Cycles that the busiest SM is expected to take. A step of k costs a thread its multiply-adds,
-/// the reads of its operands, and its share of what is done once a slice; warps hide each other's
-/// latency; and each block fills its panels and stores its tile.
-static double predicted_cost(const gemm::Problem& problem, const Configuration& tile, int parts) {
-  constexpr double other_per_slice = 50, latency_warps = 1.5, fill_and_store_k = 100;
+/// the reads of its operands, and its share of what is done once a slice; latency is hidden by the
+/// multiply-adds that all warps of an SM have at hand; and each block fills its panels and stores
+/// its tile. The figure for latency fits the two tiles of warp_tiled, as measured on an H200.
+template <class Tile>
+static double predicted_cost(const gemm::Problem& problem, int parts) {
+  constexpr double other_per_slice = 50, latency = 150, fill_and_store_k = 100;
   constexpr double pass_cycles = 5000, pass_bytes_a_cycle = 2000;
-  const int warps = tile.m * tile.n / (tile.warp_m * tile.warp_n);
-  const double outputs = 1.0 * tile.m * tile.n / (warps * 32);
-  const double reads = (1.0 * tile.warp_m / tile.lanes_m + tile.warp_n * tile.lanes_m / 32.0) / 4;
-  const double step = outputs + reads + other_per_slice / tile.k;
+  constexpr int warps = Tile::warps;
+  const double outputs = 1.0 * Tile::m * Tile::n / Tile::threads;
+  const double reads =
+      (1.0 * Tile::warp_m / Tile::lanes_m + Tile::warp_n * Tile::lanes_m / 32.0) / 4;
+  const double step = outputs + reads + other_per_slice / Tile::k;
 
   const unsigned sms = gemm::cuda::multiprocessors();
-  const double units = 1.0 * gemm::cuda::blocks(problem, tile.m, tile.n) * parts;
+  const double units = 1.0 * gemm::cuda::blocks(problem, Tile::m, Tile::n) * parts;
   const double on_one_sm = std::ceil(units / sms);
-  const double resident_warps = std::min<double>(on_one_sm, tile.blocks) * warps;
-  const double hidden = resident_warps / (resident_warps + latency_warps);
+  const double at_hand = std::min<double>(on_one_sm, Tile::blocks) * warps * outputs;
+  const double hidden = at_hand / (at_hand + latency);
   const double k = static_cast<double>(k_of_parts(problem, parts)) + fill_and_store_k;
   const double multiply = on_one_sm * warps * step * k / 4 / hidden;  // 4 schedulers an SM
   if (parts == 1) return multiply;
@@ -231,39 +232,18 @@ static double predicted_cost(const gemm::Problem& problem, const Configuration& 
   return multiply + pass_cycles + bytes / pass_bytes_a_cycle;
 }
 
-/// The choices that seem best, best first.
-static std::vector<Choice> choices(const gemm::Problem& problem) {
-  constexpr std::size_t most = 6;
-  std::vector<Choice> all;
-  for (int i = 0; i < configuration_count; ++i)
-    for (const int parts : {1, 2, 3, 4, 6, 8, 12, 16}) {
-      const double bytes =
-          4.0 * parts * static_cast<double>(problem.batch * problem.shape.m * part_pitch(problem));
-      const bool possible =
-          parts == 1 || (bytes <= gemm::workspace_bytes && k_of_parts(problem, parts) > 0);
-      if (possible) all.push_back({i, parts, predicted_cost(problem, configurations[i], parts)});
-    }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Choice& x, const Choice& y) { return x.cost < y.cost; });
-  all.resize(std::min(all.size(), most));
-  return all;
-}
-static int variants(const gemm::Problem& problem) {
-  return static_cast<int>(choices(problem).size());
-}
-
-template <Configuration tile>
+template <class Tile>
 static void launch_tile(const gemm::Problem& problem, const gemm::Operands& operands, int parts) {
   gemm::cuda::launch_for_layout(
-      problem, operands, tile.m, tile.n,
+      problem, operands, Tile::m, Tile::n,
       [&](auto a_k_contiguous, auto b_k_contiguous, const auto& product, cudaStream_t stream,
           unsigned grid) {
         if constexpr (sizeof(gemm::cuda::StorageOf<decltype(product)>) == sizeof(float)) {
-          const auto kernel = gemm_autotuned<tile, a_k_contiguous(), b_k_contiguous()>;
-          constexpr int bytes = tile.stages * sizeof(Panels<tile>);
+          const auto kernel = gemm_autotuned<Tile, a_k_contiguous(), b_k_contiguous()>;
+          constexpr int bytes = Tile::stages * sizeof(Panels<Tile>);
           want_shared_memory(kernel, bytes);
           if (parts == 1) {
-            kernel<<<grid, threads<tile>, bytes, stream>>>(product, problem.batch, product.k);
+            kernel<<<grid, Tile::threads, bytes, stream>>>(product, problem.batch, product.k);
             return;
           }
           const long long pitch = part_pitch(problem), part = problem.shape.m * pitch;
@@ -272,7 +252,7 @@ static void launch_tile(const gemm::Problem& problem, const gemm::Operands& oper
           to_workspace.c = {sums, pitch, 1, part};
           to_workspace.alpha = 1;
           to_workspace.beta = 0;
-          kernel<<<grid * parts, threads<tile>, bytes, stream>>>(to_workspace, problem.batch,
+          kernel<<<grid * parts, Tile::threads, bytes, stream>>>(to_workspace, problem.batch,
                                                                  k_of_parts(problem, parts));
           const Matrix<const float> from_workspace{sums, pitch, 1, part};
           const long long fours = problem.batch * problem.shape.m * (pitch / 4);
@@ -282,19 +262,36 @@ static void launch_tile(const gemm::Problem& problem, const gemm::Operands& oper
       });
 }
 
-template <std::size_t... index>
-static void launch_choice(const gemm::Problem& problem, const gemm::Operands& operands,
-                          const Choice& choice, std::index_sequence<index...>) {
-  ((choice.configuration == index
-        ? launch_tile<configurations[index]>(problem, operands, choice.parts)
-        : void()),
-   ...);
+/// Adds what can be done with this tile.
+template <class Tile>
+static void add_choices(const gemm::Problem& problem, std::vector<Choice>& to) {
+  for (const int parts : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    const double bytes =
+        4.0 * parts * static_cast<double>(problem.batch * problem.shape.m * part_pitch(problem));
+    if (parts == 1 || (bytes <= gemm::workspace_bytes && k_of_parts(problem, parts) > 0))
+      to.push_back({launch_tile<Tile>, parts, predicted_cost<Tile>(problem, parts)});
+  }
+}
+
+/// The choices that seem best, best first.
+static std::vector<Choice> choices(const gemm::Problem& problem) {
+  constexpr std::size_t most = 8;
+  std::vector<Choice> all;
+  std::apply([&](auto... tile) { (add_choices<decltype(tile)>(problem, all), ...); },
+             Configurations());
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Choice& x, const Choice& y) { return x.cost < y.cost; });
+  all.resize(std::min(all.size(), most));
+  return all;
+}
+
+static int variants(const gemm::Problem& problem) {
+  return static_cast<int>(choices(problem).size());
 }
 
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  const std::vector<Choice> offered = choices(problem);
-  launch_choice(problem, operands, offered.at(static_cast<std::size_t>(operands.variant)),
-                std::make_index_sequence<configuration_count>());
+  const Choice choice = choices(problem).at(static_cast<std::size_t>(operands.variant));
+  choice.launch(problem, operands, choice.parts);
 }
 
 static gemm::Refusal refuses(const gemm::Problem& problem) {

@@ -49,9 +49,10 @@ static __global__ void __launch_bounds__(side * 8)
   const long long across = padded_outer / side;
   const long long o0 = blockIdx.x % across * side, k0 = blockIdx.x / across * side;
   const int x = threadIdx.x % side, first_y = threadIdx.x / side;
-  if constexpr (gemm::fault("pretransposed_square_skipped"))
+  if constexpr (gemm::fault("pretransposed_square_skipped")) {
     if (blockIdx.x == 1) return;
-      // Neighbouring threads take neighbouring elements of `from`, then of `to`.
+  }
+  // Neighbouring threads take neighbouring elements of `from`, then of `to`.
 #pragma unroll
   for (int y = first_y; y < side; y += 8) {
     const int o = k_contiguous ? y : x, kk = k_contiguous ? x : y;
