@@ -90,19 +90,20 @@ class Copy {
         cp_async_16(shared_address(memory) + to + offset_of(i), chunk_from(i),
                     exists ? chunk_bytes : 0);
       }
+    } else if (aligned_) {
+#pragma unroll 1
+      for (int i = first; i < last; ++i)
+        cp_async_16(shared_address(memory) + to + offset_of(i), chunk_from(i),
+                    existing(i, lines, length) * sizeof(Storage));
     } else {
-#pragma unroll 1
+#pragma unroll 2
       for (int i = first; i < last; ++i) {
-        const int valid = line_of(i) < lines ? max(0, min(length - element_of(i), width)) : 0;
-        char* chunk_to = memory + to + offset_of(i);
-        if (aligned_) {
-          cp_async_16(shared_address(chunk_to), chunk_from(i), valid * sizeof(Storage));
-        } else {
-#pragma unroll 1
-          for (int e = 0; e < width; ++e)
-            reinterpret_cast<Storage*>(chunk_to)[e] =
-                e < valid ? chunk_from(i)[e] : round_to<Storage>(0.0f);
-        }
+        alignas(chunk_bytes) Storage element[width];  // all on their way before one is waited for
+#pragma unroll
+        for (int e = 0; e < width; ++e)
+          element[e] = e < existing(i, lines, length) ? chunk_from(i)[e] : round_to<Storage>(0.0f);
+        *reinterpret_cast<uint4*>(memory + to + offset_of(i)) =
+            reinterpret_cast<const uint4&>(element);
       }
     }
     if (last == chunks) from_ += k_contiguous ? To::tile_k : To::lines / lines_apart * apart_;
@@ -116,6 +117,10 @@ class Copy {
   static __device__ int element_of(int i) { return i % segments * segment; }
   static __device__ int offset_of(int i) {
     return line_of(i) * To::line_bytes + i % segments * segment_bytes;
+  }
+  /// How many elements of chunk i exist, of as many lines and elements as do from the first on.
+  static __device__ int existing(int i, int lines, int length) {
+    return line_of(i) < lines ? max(0, min(length - element_of(i), width)) : 0;
   }
   __device__ const Storage* chunk_from(int i) const {
     return from_ + i / segments * apart_ + element_of(i);
