@@ -19,6 +19,7 @@ from ci.files import reviewable, write_whole
 from ci.policy import policy_for
 from ci.records import (
     BASELINE_KIND,
+    TRIAL,
     Outcome,
     Run,
     Samples,
@@ -106,6 +107,9 @@ def refuse_unfit(samples: Samples) -> None:
     ]
     if samples.injected:
         _refuse(samples, f"it carries an artificial change ({samples.injected})", "without it")
+    if samples.load != TRIAL:
+        wrong = f"it was measured under the load {samples.load}, and gates measure under {TRIAL}"
+        _refuse(samples, wrong, "without --load")
     if broken:
         _refuse(samples, f"not all results are sound: {', '.join(broken)}", "once that is mended")
     if samples.filter:

@@ -8,13 +8,20 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ci.catalog import Catalog, parse_catalog
 from ci.errors import BadInput, NoAnswer
 from ci.files import read_json
-from ci.policy import CATALOG_DEADLINE_S, KILL_DEADLINE_S, POLL_INTERVAL_S, Policy
+from ci.policy import (
+    CATALOG_DEADLINE_S,
+    KILL_DEADLINE_S,
+    LOAD_ALLOWANCE_S,
+    POLL_INTERVAL_S,
+    Policy,
+)
+from ci.records import TRIAL
 
 ROOT = Path(__file__).resolve().parents[1]
 _PRESETS = ("cuda", "cpu")
@@ -51,6 +58,7 @@ class BenchProgram:
     selection: str
     device: str  # auto, host or gpu
     slow: str = ""  # "<kernel>:<percent>", an artificial slowdown
+    load: str = TRIAL  # trial, sustained or burst
 
     @property
     def digest(self) -> str:
@@ -84,6 +92,8 @@ class BenchProgram:
             f"--benchmark_out={files.rows}",
             "--benchmark_out_format=json",
         ]
+        if self.load != TRIAL:
+            policy = replace(policy, point_deadline_s=policy.point_deadline_s + LOAD_ALLOWANCE_S)
         with files.log.open("wb") as log:
             process = self._start(command, log.fileno())
             try:
@@ -102,6 +112,8 @@ class BenchProgram:
         ]
         if self.slow:
             command.append(f"--gemmwatch_slow={self.slow}%")
+        if self.load != TRIAL:
+            command.append(f"--gemmwatch_load={self.load}")
         return command
 
     def _start(self, command: Sequence[str], output: int) -> subprocess.Popen[bytes]:

@@ -37,7 +37,7 @@ def judge(
     broken = broken_points(base, head)
     families: list[PointVerdict] = []
     if differences:
-        doubts = [_new_baseline_needed(differences, head)]
+        doubts = [_not_comparable(differences, base, head)]
         others = [_incomparable(point, differences) for point in head.points]
     else:
         doubts = disturbances(head, policy)
@@ -80,14 +80,17 @@ def _differences(base: Samples, head: Samples) -> list[str]:
         for key in sorted(base.fingerprint.keys() | head.fingerprint.keys())
     }
     pairs["selection"] = (base.selection, head.selection)
+    if base.load != head.load:  # in words, in place of the harness, which names it
+        del pairs["harness"]
+        pairs["load"] = (base.load, head.load)
     return [f"{key} is {b} in base and {h} in head" for key, (b, h) in pairs.items() if b != h]
 
 
-def _new_baseline_needed(differences: Sequence[str], head: Samples) -> str:
-    return (
-        f"base and head cannot be compared: {'; '.join(differences)}. "
-        f"A new baseline of this machine: gemmwatch baseline store {head.label}"
-    )
+def _not_comparable(differences: Sequence[str], base: Samples, head: Samples) -> str:
+    way_out = f"A new baseline of this machine: gemmwatch baseline store {head.label}"
+    if base.load != head.load:
+        way_out = f"Measure head with gemmwatch run --load {base.load}"
+    return f"base and head cannot be compared: {'; '.join(differences)}. {way_out}"
 
 
 def _incomparable(point: str, differences: Sequence[str]) -> PointVerdict:

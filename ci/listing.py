@@ -64,5 +64,5 @@ def _text(catalogs: dict[str, Catalog]) -> str:
         lines.append(f"  {problem.id:<32} {' '.join(problem.groups):<24} {problem.why}")
     lines += ["", "selections"]
     for name, catalog in catalogs.items():
-        lines.append(f"  {name:<6} {len(catalog.points)} points, {len(catalog.refused)} refused")
+        lines.append(f"  {name:<7} {len(catalog.points)} points, {len(catalog.refused)} refused")
     return "\n".join(lines)

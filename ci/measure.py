@@ -18,11 +18,12 @@ from ci.merge import first_failures, merge
 from ci.plan import Plan, RunFolder, selected_points
 from ci.policy import Policy, policy_for
 from ci.progress import Progress
-from ci.records import Run, load_run
+from ci.records import TRIAL, Run, load_run
 from ci.revision import revision
 from ci.trial import Trial, TrialResult
 
-SELECTIONS = ("smoke", "pr", "full", "tune")
+SELECTIONS = ("smoke", "pr", "full", "tune", "lessons")
+LOADS = (TRIAL, "sustained", "burst")
 
 
 @dataclass(frozen=True)
@@ -33,21 +34,24 @@ class RunOptions:
     device: str = "auto"
     trials: int | None = None  # None: as the policy says
     filter: str = ""
-    out: Path | None = None  # None: out/<selection>
+    out: Path | None = None  # None: out/<selection>, with the load if it is not that of a trial
     fresh: bool = False
     bench: Path | None = None
     slow: str | None = None
+    load: str = TRIAL
     judge: bool = False
     baseline: Path | None = None
     strict: bool = False
 
     @property
     def folder(self) -> Path:
-        return self.out or Path("out") / self.selection
+        load = f"-{self.load}" if self.load != TRIAL else ""
+        return self.out or Path("out") / f"{self.selection}{load}"
 
     @property
     def program(self) -> BenchProgram:
-        return BenchProgram(find_bench(self.bench), self.selection, self.device, self.slow or "")
+        path, slow = find_bench(self.bench), self.slow or ""
+        return BenchProgram(path, self.selection, self.device, slow, self.load)
 
     def resume_command(self) -> str:
         """The command that goes on with this run."""
@@ -59,6 +63,7 @@ class RunOptions:
             "--out": self.folder,
             "--bench": self.bench or "",
             "--slow": self.slow or "",
+            "--load": self.load if self.load != TRIAL else "",
             "--baseline": self.baseline or "",
         }
         words = [word for flag, value in values.items() if value for word in (flag, str(value))]

@@ -86,7 +86,7 @@ class PairedGate:
         given = load_samples(self.baseline)
         if given.fingerprint == head.fingerprint and given.selection == selection:
             return given, []
-        return None, [f"{given.label} is of another machine or selection: screened by pairs"]
+        return None, [f"{given.label} is of another machine, load or selection: screened by pairs"]
 
     def _screen_run(self, policy: Policy) -> Samples:
         options = RunOptions(

@@ -42,6 +42,7 @@ class Plan:
         """All that may not differ between the parts of one run."""
         return {
             "selection": self.program.selection,
+            "load": self.program.load,
             "fingerprint": dict(self.catalog.fingerprint),
             "injected": self.catalog.injected,
             "build": self.program.digest,

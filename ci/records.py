@@ -17,6 +17,7 @@ from ci.estimate import Array
 from ci.files import Fields, read_json
 
 BASELINE_KIND = "gemmwatch-baseline"
+TRIAL = "trial"  # the load that gates measure under, and so every baseline
 
 _LARGEST_LOG_RATIO = 30.0  # a nanosecond beside three hours
 
@@ -67,6 +68,12 @@ class Samples:
     @property
     def device(self) -> str:
         return self.fingerprint.get("device", "host")
+
+    @property
+    def load(self) -> str:
+        """What the device does before and while it is timed; the harness names it if it is not
+        that of a trial: "1 sustained"."""
+        return self.fingerprint.get("harness", "").partition(" ")[2] or TRIAL
 
     @property
     def machine(self) -> str:

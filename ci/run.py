@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ci.command_line import SubParsers, positive_whole, slowdown, terminable
 from ci.daily import judge_run
-from ci.errors import Exit
-from ci.measure import SELECTIONS, RunOptions, measure
-from ci.records import Outcome, Samples
+from ci.errors import BadInput, Exit
+from ci.measure import LOADS, SELECTIONS, RunOptions, measure
+from ci.records import TRIAL, Outcome, Samples, load_samples
 
 
 def add_parser(subparsers: SubParsers) -> None:
@@ -29,7 +29,7 @@ def add_parser(subparsers: SubParsers) -> None:
     parser.add_argument(
         "--filter", default="", metavar="REGEX", help="only the points whose id matches"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: out/<selection>")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: out/<selection>[-<load>]")
     parser.add_argument("--fresh", action="store_true", help="replace what DIR holds of a run")
     parser.add_argument(
         "--bench", type=Path, metavar="PATH", help="default: build/cuda's, else build/cpu's"
@@ -37,6 +37,12 @@ def add_parser(subparsers: SubParsers) -> None:
     parser.add_argument(
         "--slow", type=slowdown, metavar="KERNEL:PCT",
         help="slow a kernel by so many percent, to see that a gate notices",
+    )  # fmt: skip
+    parser.add_argument(
+        "--load", choices=LOADS, default=TRIAL,
+        help="what the device does before and while it is timed: short blocks (trial, the "
+        "default), no rest until power and clocks have settled (sustained), a few launches after a "
+        "rest (burst)",
     )  # fmt: skip
     parser.add_argument(
         "--judge", action="store_true",
@@ -55,6 +61,8 @@ def _execute(arguments: argparse.Namespace) -> Exit:
     options = RunOptions(**{name: getattr(arguments, name) for name in names})
     if options.baseline:
         options = replace(options, judge=True)
+    if options.judge:
+        _refuse_another_load(options)
     try:
         with terminable():  # a cancelled job may be resumed as well
             run = measure(options)
@@ -65,6 +73,19 @@ def _execute(arguments: argparse.Namespace) -> Exit:
     if options.judge:
         return judge_run(run, options)
     return run.samples.exit_code
+
+
+def _refuse_another_load(options: RunOptions) -> None:
+    """Raises BadInput, before anything is measured, if it could not be judged."""
+    base_load = load_samples(options.baseline).load if options.baseline else TRIAL
+    if options.load != base_load:
+        raise BadInput(
+            f"--load {options.load}",
+            f"cannot be judged against {options.baseline or 'a stored baseline'}, which was "
+            f"measured under the load {base_load}",
+            f"give --load {base_load}, or --baseline RUN.json of the load {options.load}, or judge "
+            "nothing",
+        )
 
 
 def _print_summary(samples: Samples) -> None:

@@ -99,6 +99,8 @@ def main() -> int:
         catalog["fingerprint"] |= other
     if slow := flag("slow"):
         catalog["injected"] = f"slow:{slow}"
+    if load := flag("load"):
+        catalog["fingerprint"]["harness"] = f"1 {load}"
     if listing := flag("list"):
         Path(listing).write_text(json.dumps(catalog))
         return 0

@@ -26,6 +26,7 @@ def write_run(
 ) -> Path:
     catalog = catalog_document()
     catalog["injected"] = changes.pop("injected", "")
+    catalog["fingerprint"] |= changes.pop("fingerprint", {})
     document = run_document(catalog, SERIES if series is None else series, **changes)
     path = folder / "run.json"
     path.write_text(json.dumps(document))
@@ -85,6 +86,10 @@ def test_the_default_path_names_machine_and_selection(
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"injected": "slow:tiled:5%"}, "artificial change (slow:tiled:5%)"),
     ({"filter": "tiled"}, "filtered (tiled)"),
+    (
+        {"fingerprint": {"harness": "1 sustained"}},
+        "measured under the load sustained, and gates measure under trial",
+    ),
     ({"outcomes": {POINT: "incorrect"}, "reasons": {POINT: "x"}}, f"{POINT} incorrect"),
     ({"outcomes": {POINT: "failed"}, "reasons": {POINT: "x"}}, f"{POINT} failed"),
     ({"outcomes": {POINT: "timed_out"}, "reasons": {POINT: "x"}}, f"{POINT} timed_out"),

@@ -76,6 +76,31 @@ def test_a_baseline_may_be_given(daily: Command, roots: Roots, tmp_path: Path) -
     assert verdict["summary"]["compared"] == 1
 
 
+def test_another_load_is_not_judged_and_nothing_is_measured(
+    daily: Command, roots: Roots, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert daily("--load", "sustained") == Exit.bad_input
+    error = capsys.readouterr().err
+    assert "--load sustained: cannot be judged against a stored baseline" in error
+    assert "measured under the load trial" in error
+    daily()
+    given = (tmp_path / "out" / "run.json").rename(tmp_path / "given.json")
+    assert daily("--load", "sustained", "--baseline", given) == Exit.bad_input
+    assert f"cannot be judged against {given}" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "run.json").exists()
+
+
+def test_a_run_may_be_judged_against_one_of_the_same_load(
+    daily: Command, gemmwatch: Command, bench: FakeBench, tmp_path: Path
+) -> None:
+    fixed = ("--bench", bench.path, "--load", "sustained")
+    assert gemmwatch("run", *fixed, "--out", tmp_path / "base") == Exit.ok
+    assert daily("--load", "sustained", "--baseline", tmp_path / "base" / "run.json") == Exit.ok
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert verdict["summary"]["compared"] == 6
+    assert [twin["verdict"] for twin in verdict["canary"]] == ["same", "regressed"]
+
+
 @pytest.mark.parametrize("flags", [("--slow", "tiled:5"), ("--filter", POINT), ("--trials", "2")])
 def test_a_run_that_cannot_be_a_baseline_gives_no_answer(
     daily: Command, roots: Roots, flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]

@@ -335,6 +335,29 @@ def test_another_selection_is_incomparable() -> None:
     assert "selection is pr in base and full in head" in judge(sound(), head, GPU).doubts[0]
 
 
+def under(harness: str) -> Samples:
+    return replace(sound(), fingerprint={**sound().fingerprint, "harness": harness})
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "base_load", "head_load"),
+    [("1", "1 sustained", "trial", "sustained"), ("1 burst", "1", "burst", "trial")],
+)
+def test_another_load_is_incomparable_and_told_by_name(
+    base: str, head: str, base_load: str, head_load: str
+) -> None:
+    judgement = judge(under(base), under(head), GPU)
+    assert verdict(judgement).verdict is Verdict.incomparable
+    assert verdict(judgement).reason == f"load is {base_load} in base and {head_load} in head"
+    assert f"Measure head with gemmwatch run --load {base_load}" in judgement.doubts[0]
+    assert judgement.compared == 0
+
+
+def test_equal_loads_are_compared() -> None:
+    of_hours = under("1 sustained")
+    assert judge(of_hours, of_hours, GPU).answer is Answer.passed
+
+
 def test_a_wrong_result_outweighs_a_machine_that_does_not_match() -> None:
     head = with_outcome(replace(sound(), fingerprint={"device": "gpu"}), POINT, Outcome.incorrect)
     assert judge(sound(), head, GPU).answer is Answer.incorrect

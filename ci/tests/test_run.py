@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import ci.bench_program
 import ci.trial
 from ci.bench_program import BenchProgram
 from ci.catalog import Catalog
@@ -111,6 +112,37 @@ def test_slow_reaches_the_bench_program(run: Command, tmp_path: Path) -> None:
     assert slow[A] == pytest.approx(0.223 + 0.405, abs=0.02)  # ln 1.25 + ln 1.5
 
 
+def test_load_reaches_the_bench_program(run: Command, tmp_path: Path) -> None:
+    assert run("--load", "sustained") == Exit.ok
+    catalog = document(tmp_path)["context"]["gemmwatch"]["catalog"]
+    assert catalog["fingerprint"]["harness"] == "1 sustained"
+
+
+def test_the_load_of_a_trial_is_no_flag(run: Command, tmp_path: Path) -> None:
+    """A program of before there were others is still driven."""
+    assert run("--load", "trial") == Exit.ok
+    assert "harness" not in document(tmp_path)["context"]["gemmwatch"]["catalog"]["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "folder"),
+    [((), "out/pr"), (("--load", "trial"), "out/pr"), (("--load", "burst"), "out/pr-burst")],
+)
+def test_each_load_has_its_own_folder(
+    gemmwatch: Command, bench: FakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...], folder: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    fixed = ("--bench", bench.path, "--selection", "pr", "--trials", "1", "--filter", A)
+    assert gemmwatch("run", *fixed, *flags) == Exit.ok
+    assert (tmp_path / folder / "run.json").exists()
+
+
+def test_lessons_are_a_selection(run: Command, tmp_path: Path) -> None:
+    assert run("--selection", "lessons") == Exit.ok
+    assert document(tmp_path)["context"]["gemmwatch"]["selection"] == "lessons"
+
+
 def test_trials_default_to_the_policy(gemmwatch: Command, bench: FakeBench, tmp_path: Path) -> None:
     gemmwatch("run", "--bench", bench.path, "--out", tmp_path / "out", "--filter", A)
     assert document(tmp_path)["context"]["gemmwatch"]["trials"] == 5
@@ -150,6 +182,16 @@ def test_a_point_that_hangs_times_out(run: Command, bench: FakeBench, tmp_path: 
     assert outcomes(tmp_path)[B] == "timed_out"
     assert reasons(tmp_path)[B] == "trial 1: no result within 1 s"
     assert list(outcomes(tmp_path).values()).count("passed") == 5
+
+
+@pytest.mark.usefixtures("short_deadline")
+def test_a_longer_load_is_given_longer(
+    run: Command, bench: FakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ci.bench_program, "LOAD_ALLOWANCE_S", 0.5)
+    bench.misbehave(B, "hang")
+    assert run("--load", "burst", trials=1) == Exit.regression
+    assert reasons(tmp_path)[B] == "trial 1: no result within 1.5 s"
 
 
 def test_an_incorrect_result_is_exit_3_and_has_no_time(
@@ -245,6 +287,16 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert sorted([*second[:-1], *again]) == sorted([A, B, C, *CONTROLS])  # nor a complete point
 
 
+def test_the_command_that_goes_on_names_the_load(
+    run: Command, bench: FakeBench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.misbehave(B, "interrupt")
+    assert run("--load", "sustained") == Exit.interrupted
+    assert " --load sustained" in capsys.readouterr().out
+    bench.behave()
+    assert run("--load", "sustained") == Exit.ok
+
+
 def test_a_killed_orchestrator_leaves_a_run_that_goes_on(
     run: Command, bench: FakeBench, tmp_path: Path
 ) -> None:
@@ -292,6 +344,7 @@ def test_a_finished_run_is_not_overwritten(
         ({"trials": 3}, "trials"),
         ({"more": ("--slow", "tiled:5")}, "injected"),
         ({"more": ("--selection", "pr")}, "selection"),
+        ({"more": ("--load", "burst")}, "load, fingerprint"),
         ({"driver": "9"}, "fingerprint"),
     ],
 )
@@ -408,7 +461,7 @@ def test_an_empty_selection_gives_no_answer(
     "flags",
     [
         ("--trials", "0"), ("--trials", "x"), ("--selection", "all"), ("--device", "tpu"),
-        ("--slow", "tiled"), ("--unknown",),
+        ("--slow", "tiled"), ("--load", "heavy"), ("--unknown",),
     ],
 )  # fmt: skip
 def test_bad_flags_are_exit_2(gemmwatch: Command, flags: tuple[str, ...]) -> None:

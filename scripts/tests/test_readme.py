@@ -20,6 +20,7 @@ ELSEWHERE = {
     "scripts/run": "test_the_main_job",
     "scripts/gemmwatch run --selection smoke": "scripts/run measures with it, to judge at once",
     "scripts/gemmwatch run --selection smoke --judge": "scripts/run measures with it",
+    "scripts/gemmwatch run --selection pr --load sustained": "ci/tests/test_run.py; takes minutes",
     "scripts/test": "is running this",
     "scripts/check": ".ci/run",
     "scripts/check --fix": "scripts/check is the same steps without the corrections",
