@@ -43,7 +43,10 @@ class PointSamples:
     log_ratio: Array  # ln(kernel / control)
     kernel_us: Array
     control_us: Array
-    sm_mhz: Array = field(default_factory=lambda: np.empty(0))  # empty where nobody told the clock
+    # Empty where the machine does not tell, or not under this load.
+    sm_mhz: Array = field(default_factory=lambda: np.empty(0))
+    kernel_joules: Array = field(default_factory=lambda: np.empty(0))  # a launch
+    control_joules: Array = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -239,9 +242,12 @@ def _from_rows(rows: list[Fields]) -> PointSamples:
     rows.sort(key=lambda row: row.integer("repetition_index"))
     counters = ("log_ratio", "kernel_us", "control_us")
     samples = _point_samples(rows[0], *([row.number(name) for row in rows] for name in counters))
-    if not all("sm_mhz" in row for row in rows):
-        return samples
-    return replace(samples, sm_mhz=np.array([row.number("sm_mhz") for row in rows]))
+    told = [
+        name
+        for name in ("sm_mhz", "kernel_joules", "control_joules")
+        if all(name in row and row.number(name) > 0 for row in rows)
+    ]
+    return replace(samples, **{name: np.array([row.number(name) for row in rows]) for name in told})
 
 
 def _mean_seconds(rows: list[Fields]) -> float:

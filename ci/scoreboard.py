@@ -28,6 +28,7 @@ class Place:
     problem: Problem
     speed: float  # relative to the best vendor kernel on this problem; above 1 beats it
     tflops: float
+    joules: float | None  # a launch, over the control's; None where they were not measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Standing:
     worst_problem: str
     tflops_low: float
     tflops_high: float
+    joules: float | None  # geometric mean over the problems whose joules were measured
 
 
 def add_parser(subparsers: SubParsers) -> None:
@@ -85,13 +87,21 @@ def places(run: Run) -> list[Place]:
         problem, of_problem = problems[point.problem], speeds[point.problem]
         best = max([1.0, *(speed for kernel, speed in of_problem.items() if kernel in others)])
         speed = of_problem[point.kernel] / best
-        found.append(Place(point.kernel, problem, speed, tflops(problem, samples)))
+        rate, joules = tflops(problem, samples), _joules_ratio(samples)
+        found.append(Place(point.kernel, problem, speed, rate, joules))
     return found
 
 
 def tflops(problem: Problem, samples: PointSamples) -> float:
     """Of the median trial."""
     return problem.flops / float(np.median(samples.kernel_us)) / 1e6
+
+
+def _joules_ratio(samples: PointSamples) -> float | None:
+    """Of the median trial: kernel and control were measured one after the other in each."""
+    if not samples.kernel_joules.size or not samples.control_joules.size:
+        return None
+    return float(np.median(samples.kernel_joules / samples.control_joules))
 
 
 def standings(found: Sequence[Place], catalog: Catalog) -> list[Standing]:
@@ -117,22 +127,30 @@ def _standing(
 ) -> Standing:
     worst = min(table, key=lambda place: place.speed)
     rates = [place.tflops for place in table]
+    joules = [place.joules for place in table if place.joules is not None]
     return Standing(
         group=group,
         precision=precision,
         layout=layout,
         kernel=kernel,
         problems=len(table),
-        speed=float(np.exp(np.mean(np.log([place.speed for place in table])))),
+        speed=_geometric_mean([place.speed for place in table]),
         worst_speed=worst.speed,
         worst_problem=worst.problem.id,
         tflops_low=min(rates),
         tflops_high=max(rates),
+        joules=_geometric_mean(joules) if joules else None,
     )
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
 
 
 def _table(rows: Sequence[Standing]) -> str:
     lines = ["speed beside the best vendor kernel of each problem (1 = as fast)"]
+    if any(row.joules is not None for row in rows):
+        lines.append("J: joules a launch over the control's (1 = as many)")
     heading = ("", "", "")
     for row in rows:
         if heading != (row.group, row.precision, row.layout):
@@ -142,5 +160,6 @@ def _table(rows: Sequence[Standing]) -> str:
             f"  {row.kernel:<24} {row.speed:6.3f}  of {row.problems:3}, "
             f"worst {row.worst_speed:6.3f} at {row.worst_problem}; "
             f"{row.tflops_low:.4g} to {row.tflops_high:.4g} TFLOP/s"
+            + (f"; J {row.joules:.3f}" if row.joules is not None else "")
         )
     return "\n".join(lines)

@@ -93,6 +93,16 @@ class Performance:
     def gbytes_per_s(self) -> float:
         return self.problem.bytes / self.kernel_us * 1e-3
 
+    @property
+    def joules_ratio(self) -> float | None:
+        """Joules a launch over the control's; None where they were not measured."""
+        pairs = [
+            (sample.counters.get("kernel_joules", 0.0), sample.counters.get("control_joules", 0.0))
+            for sample in self.samples
+        ]
+        ratios = [kernel / control for kernel, control in pairs if kernel > 0 and control > 0]
+        return median(ratios) if ratios else None
+
     def counter(self, name: str) -> float | None:
         values = [sample.counters[name] for sample in self.samples if name in sample.counters]
         return median(values) if values else None
@@ -127,6 +137,11 @@ class Measured:
     @property
     def machine(self) -> str:
         return self.fingerprint.get("gpu") or self.fingerprint.get("cpu") or "an unnamed machine"
+
+    @property
+    def load(self) -> str:
+        """What the device did before and while it was timed: trial, sustained or burst."""
+        return self.fingerprint.get("harness", "").partition(" ")[2] or "trial"
 
     @property
     def control_names(self) -> str:

@@ -26,7 +26,8 @@ from reports.unmeasured import unmeasured
 from reports.verdict import Verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
-POINT_COUNTERS = {"sm_mhz": "SM, MHz", "power_w": "W", "energy_j": "J a launch"}
+POINT_COUNTERS = {"sm_mhz": "SM, MHz", "power_w": "W", "kernel_joules": "J a launch",
+                  "control_joules": "control, J a launch"}  # fmt: skip
 FIGURES = "figures"
 
 
@@ -120,6 +121,7 @@ def _facts(measured: Measured) -> dict[str, object]:
         "placed": partial(placement, measured),
         "near": NEAR,
         "peaks": _peaks(measured),
+        "has_joules": any(p.performance and p.performance.joules_ratio is not None for p in timed),
         "timed": timed,
         "point_counters": {
             name: title

@@ -14,7 +14,8 @@ OUTCOMES = ("passed", "incorrect", "refused", "failed", "timed_out")
 # Counters of a row that are shown beside the times.
 SHOWN_COUNTERS = (
     "check_s", "timed_s", "point_s",
-    "sm_mhz", "mem_mhz", "power_w", "temperature_c", "throttled", "power_capped", "energy_j",
+    "sm_mhz", "mem_mhz", "power_w", "temperature_c", "throttled", "power_capped",
+    "kernel_joules", "control_joules", "relative_error",
 )  # fmt: skip
 
 Samples = Mapping[str, list[Sample]]  # by point id

@@ -44,6 +44,7 @@ class GroupScore:
     problems: int
     against_control: float  # geometric mean
     against_vendor: float  # geometric mean
+    joules: float | None  # a launch, over the control's: geometric mean where they were measured
     faster: int  # problems on which the fastest own kernel beats the control
 
 
@@ -93,11 +94,13 @@ def group_scores(found: list[Score]) -> list[GroupScore]:
 
 
 def _group_score(group: str, precision: str, members: list[Score]) -> GroupScore:
+    joules = [one.performance.joules_ratio for one in members if one.performance.joules_ratio]
     return GroupScore(
         group=group,
         precision=precision,
         problems=len(members),
         against_control=geometric_mean(one.against_control for one in members),
         against_vendor=geometric_mean(one.against_vendor for one in members),
+        joules=geometric_mean(joules) if joules else None,
         faster=sum(one.against_control > 1 for one in members),
     )

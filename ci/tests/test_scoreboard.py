@@ -47,6 +47,30 @@ def test_speed_is_relative_to_the_better_vendor_kernel_of_each_problem(
     assert found["tiled"]["tflops_high"] == pytest.approx(2 * 128**3 / 200 / 1e6)
 
 
+def test_joules_are_beside_the_control_s_where_they_were_measured(
+    gemmwatch: Command, run_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gemmwatch("scoreboard", run_file) == Exit.ok
+    assert "J" not in capsys.readouterr().out
+    run = json.loads(run_file.read_text())
+    for row in run["benchmarks"]:
+        if row["name"].startswith("tiled/"):
+            drift = 1 + row["repetition_index"]  # a warmer card draws more, for both
+            cheaper = 0.5 if row["name"] == f"tiled/{SMALL}" else 0.9
+            row |= {"kernel_joules": 3.0 * drift * cheaper, "control_joules": 3.0 * drift}
+        elif row["name"].startswith("control/"):  # a counter that stood still tells nothing
+            row |= {"kernel_joules": 0.0, "control_joules": 0.0}
+    run_file.write_text(json.dumps(run))
+    gemmwatch("scoreboard", run_file, "--json")
+    found = {row["kernel"]: row for row in json.loads(capsys.readouterr().out)}
+    assert found["tiled"]["joules"] == pytest.approx((0.5 * 0.9) ** 0.5)
+    assert found["control"]["joules"] is None
+    gemmwatch("scoreboard", run_file)
+    text = capsys.readouterr().out
+    assert "TFLOP/s; J 0.671" in text
+    assert "joules a launch over the control's" in text
+
+
 def test_the_table_names_group_precision_and_layout(
     gemmwatch: Command, run_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

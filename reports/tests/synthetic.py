@@ -250,7 +250,9 @@ def _row(
         row |= {"sm_mhz": draw.gauss(1500, 90), "mem_mhz": 3201.0, "power_w": draw.gauss(655, 30),
                 "temperature_c": draw.gauss(58, 3), "throttled": 0.0,
                 "power_capped": min(1.0, max(0.0, draw.gauss(0.4, 0.2))),
-                "energy_j": kernel_us * 650e-6}  # fmt: skip
+                "energy_j": 40.0}  # fmt: skip
+        if machine.fingerprint["harness"] == "1 sustained":
+            row |= {"kernel_joules": kernel_us * 650e-6, "control_joules": control_us * 680e-6}
     return row
 
 

@@ -289,3 +289,48 @@ def test_same_input_gives_the_same_bytes(
     assert first == second
     svg = first[Path("figures/ladder-fp32.svg")].decode()
     assert not re.search(r"<dc:date>|20[2-9]\d-", svg)
+
+
+def sustained() -> Json:
+    """A few points of the GPU, whose joules the load measures."""
+    machine = synthetic.gpu()
+    machine.fingerprint["harness"] = "1 sustained"
+    machine.problems = [one for one in machine.problems if one[0] == "bf16/nn/4096x4096x4096"]
+    machine.planted = {}
+    return synthetic.run(machine, trials=3)
+
+
+def test_joules_of_a_sustained_run_stand_beside_the_times(tmp_path: Path) -> None:
+    run = sustained()
+    page = host_page(tmp_path, run)
+    problem_id = "bf16/nn/4096x4096x4096"
+    point_id = f"wgmma_tma/{problem_id}"
+    joules, control = (
+        samples(run, point_id, f"{who}_joules") for who in ("kernel", "control")
+    )  # fmt: skip
+    header = next(row for row in page.rows if row[0] == "point")
+    row = page.row(point_id)
+    assert row[header.index("J a launch")] == f"{median(joules):.3f}"
+    assert row[header.index("control, J a launch")] == f"{median(control):.3f}"
+    best = page.row(problem_id)[1]
+    joules, control = (
+        samples(run, f"{best}/{problem_id}", f"{who}_joules") for who in ("kernel", "control")
+    )
+    ratio = f"{median(one / other for one, other in zip(joules, control, strict=True)):.2f}"
+    assert page.row(problem_id)[-2:] == [f"{median(joules):.3f}", ratio]
+    assert page.row("square", "bf16")[-2] == ratio
+    assert "under the load sustained" in " ".join(page.text.split())
+
+
+def test_a_counter_of_energy_that_stood_still_gives_no_ratio(tmp_path: Path) -> None:
+    run = sustained()
+    for row in run["benchmarks"]:
+        row |= {"kernel_joules": 0.0, "control_joules": 0.0}
+    assert "× control's" not in host_page(tmp_path, run).text
+
+
+def test_a_run_without_joules_shows_none(page: Page) -> None:
+    """What the GPU drew during a point's rounds, the control's included, is not a launch's."""
+    assert "J a launch" not in page.text
+    assert "joules" not in page.text.lower()
+    assert "under the load" not in page.text
