@@ -1,12 +1,14 @@
-// Rung: autotuned. Several tiles are compiled, and the problem chooses; nobody waits between slices.
+// Rung: autotuned. Several tiles are compiled, and the problem chooses; nobody waits between
+// slices.
 //
-// Idea: at the end of each slice the rung below waits for its loads, to store them; for the barrier;
-// and for the first operands of the next slice; and a launch of few tiles leaves SMs idle. Here
-// panels travel past the registers by cp.async: copies of 4 bytes transpose on their way, and need
-// no alignment. The registers that this frees hold the operands of the next step of k, which are
-// read while this one is multiplied, across the barrier too. Panels inside the operands are copied
-// by a loop of their own, without a mask or a branch, so that the compiler spreads the copies among
-// the multiply-adds; the edges, the last slice of k and unaligned lines have a second loop.
+// Idea: at the end of each slice the rung below waits for its loads, to store them; for the
+// barrier; and for the first operands of the next slice; and a launch of few tiles leaves SMs idle.
+// Here panels travel past the registers by cp.async: copies of 4 bytes transpose on their way, and
+// need no alignment. The registers that this frees hold the operands of the next step of k, which
+// are read while this one is multiplied, across the barrier too. Panels inside the operands are
+// copied by a loop of their own, without a mask or a branch, so that the compiler spreads the
+// copies among the multiply-adds; the edges, the last slice of k and unaligned lines have a second
+// loop.
 //
 // The tile and the number of parts that k is cut into are chosen by predicted time: waves of tiles
 // over SMs, times the cost of a tile. The benchmark measures the best few predictions once a run
