@@ -21,6 +21,28 @@ struct Lesson {
 
 // The first two strings stay on the first line: CMake reads them there.
 inline constexpr Lesson lessons[] = {
+    {"bank_conflicts", "simt/vectorized.cu", "Rows of shared memory that begin in one bank",
+     "vectorized/fp32/nn/4096x4096x4096 vectorized+bank_conflicts/fp32/nn/4096x4096x4096",
+     "Without the 16 bytes of padding a row, the 8 rows that a warp writes when it transposes A "
+     "lie in "
+     "the same banks, and each store takes 8 passes. Nothing else changes."},
+    {"register_spills", "simt/warp_tiled.cu", "A second block an SM, paid in registers",
+     "warp_tiled/fp32/nn/4096x4096x4096 warp_tiled+register_spills/fp32/nn/4096x4096x4096",
+     "Two blocks an SM leave a thread 128 registers, as many as it has sums: the compiler puts "
+     "what is "
+     "over into local memory, which is device memory. More occupancy is no aim in itself."},
+    {"thin_k_slice", "simt/pretransposed.cu", "A slice of k too thin for the pipeline",
+     "pretransposed/fp32/nn/4096x4096x4096 pretransposed+thin_k_slice/fp32/nn/4096x4096x4096",
+     "With slices of 8 in place of 16 there are twice as many barriers, and what is multiplied "
+     "while a "
+     "copy is on its way is half. A pipeline hides a latency only if its stages are long enough."},
+    {"compiler_scheduling", "simt/autotuned.cu", "Reads that are left to the compiler",
+     "autotuned/fp32/nn/4096x4096x4096 autotuned+compiler_scheduling/fp32/nn/4096x4096x4096",
+     "The rung reads the operands of a step while it multiplies the one before, across the barrier "
+     "too. "
+     "Written the plain way, the compiler does the same within a slice, where it may move a read; "
+     "at "
+     "each barrier the multiply-adds wait."},
     {"bf16_accuracy", "", "BF16 keeps eight bits of the result, whatever the sum was",
      "dispatch/fp32/nn/4096x4096x4096 dispatch/tf32/nt/4096x4096x4096 "
      "dispatch/fp16/nn/4096x4096x4096 dispatch/bf16/nn/4096x4096x4096 "

@@ -75,7 +75,8 @@ class PanelShare {
   }
 
   /// Writes what was read to shared memory, widened to FP32.
-  __device__ void store(float (*panel)[panel_pitch<outer>]) const {
+  template <int pitch>
+  __device__ void store(float (*panel)[pitch]) const {
 #pragma unroll
     for (int v = 0; v < Map::vectors; ++v) {
       const int o = Map::outer_of(threadIdx.x) + Map::outer_step(v);

@@ -23,12 +23,14 @@
 #include "kernels/device/ptx_sm80.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
+#include "kernels/lesson.hpp"
 
 namespace gemm::simt::pretransposed {
 
 using namespace gemm::device;
 
-constexpr int tile_m = 128, tile_n = 128, tile_k = 16, stages = 3;
+constexpr int tile_m = 128, tile_n = 128, stages = 3;
+constexpr int tile_k = gemm::lesson("thin_k_slice") ? 8 : 16;
 constexpr int threads = 256;  // 16 x 16, each with 8 x 8 outputs
 constexpr int side = 32;      // of the squares that the pass transposes
 

@@ -18,6 +18,7 @@
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
+#include "kernels/lesson.hpp"
 
 namespace gemm::simt::vectorized {
 
@@ -25,11 +26,13 @@ using namespace gemm::device;
 
 constexpr int tile_m = 128, tile_n = 128, tile_k = 16;
 constexpr int threads = 256;  // 16 x 16, each with 8 x 8 outputs
+template <int outer>
+constexpr int pitch = gemm::lesson("bank_conflicts") ? outer : panel_pitch<outer>;
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous>
 static __global__ void __launch_bounds__(threads, 2) gemm_vectorized(Product<Storage> p) {
-  __shared__ alignas(16) float panel_a[tile_k][panel_pitch<tile_m>];
-  __shared__ alignas(16) float panel_b[tile_k][panel_pitch<tile_n>];
+  __shared__ alignas(16) float panel_a[tile_k][pitch<tile_m>];
+  __shared__ alignas(16) float panel_b[tile_k][pitch<tile_n>];
 
   const auto [batch, row0, column0] = tile_origin<tile_m, tile_n>(p);
   PanelShare<Storage, a_k_contiguous, tile_m, tile_k, threads> a_share(

@@ -17,6 +17,7 @@
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"
 #include "kernels/launch.cuh"
+#include "kernels/lesson.hpp"
 #include "kernels/simt/shared_memory.cuh"
 
 namespace gemm::simt::warp_tiled {
@@ -25,6 +26,7 @@ using namespace gemm::device;
 
 constexpr int tile_m = 128, tile_k = 16;
 constexpr int warps = 8, threads = warps * 32;
+constexpr int blocks = gemm::lesson("register_spills") ? 2 : 1;  // that an SM shall hold
 constexpr int lanes_m = 8, lanes_n = 4;  // how a warp's threads lie over its piece
 using Lanes = LaneMap<lanes_m, lanes_n>;
 // A thread's outputs come in groups of four neighbours, one group from each part of the warp's
@@ -39,7 +41,7 @@ struct Panels {
 };
 
 template <int tile_n, class Storage, bool a_k_contiguous, bool b_k_contiguous>
-static __global__ void __launch_bounds__(threads, 1) gemm_warp_tiled(Product<Storage> p) {
+static __global__ void __launch_bounds__(threads, blocks) gemm_warp_tiled(Product<Storage> p) {
   constexpr int warp_n = tile_m * tile_n / warps / warp_m, groups_n = warp_n / part_n;
   extern __shared__ __align__(16) char memory[];
   auto& panels = *reinterpret_cast<Panels<tile_n>*>(memory);
@@ -124,6 +126,7 @@ const gemm::Register registered{{.name = "warp_tiled",
                                  .idea = "each warp owns a compact 64 x 64 piece of the tile",
                                  .arch = gemm::Arch::any,
                                  .refuses = gemm::cuda::refuses_tf32,
-                                 .launch = launch}};
+                                 .launch = launch,
+                                 .tile = {tile_m, 128, 1}}};
 
 }  // namespace gemm::simt::warp_tiled
