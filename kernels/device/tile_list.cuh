@@ -6,10 +6,10 @@
 namespace gemm::device {
 
 /// The tiles of all products of a batch, in stacks of `stack` tiles one above the other, which a
-/// cluster takes at once. Stacks are walked in bands of `band_tiles` tile rows, so that what runs
-/// at the same time reads the same rows of A and columns of B from L2. A stack at the lower edge
-/// may hold tiles that have no row in C.
-template <int tile_m, int tile_n, int stack, int band_tiles = 8>
+/// cluster takes at once. Stacks are walked in bands of 2048 rows, so that what runs at the same
+/// time reads the same rows of A and columns of B from L2: the tiles of a wave of 132 SMs are then
+/// about as high as wide. A stack at the lower edge may hold tiles that have no row in C.
+template <int tile_m, int tile_n, int stack>
 struct TileList {
   unsigned down, across, count;  // in stacks; the host has seen to it that they fit 31 bits
 
@@ -21,7 +21,7 @@ struct TileList {
 
   /// Where tile `place` of stack i starts.
   __device__ TileOrigin origin(unsigned i, unsigned place) const {
-    constexpr unsigned band = band_tiles / stack;
+    constexpr unsigned band = 2048 / (tile_m * stack);
     const unsigned batch = i / (down * across), in_batch = i % (down * across);
     const unsigned first = in_batch / (band * across) * band, rows = min(band, down - first);
     const unsigned in_band = in_batch % (band * across);

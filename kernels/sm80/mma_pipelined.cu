@@ -202,8 +202,7 @@ static __global__ void __launch_bounds__(threads) gemm_mma_pipelined(Product<Sto
   constexpr int tile_k = PanelA::tile_k, stage_bytes = PanelA::bytes + PanelB::bytes;
   extern __shared__ __align__(128) char memory[];
 
-  // In bands of 16 tile rows: about as many bytes of A as of B for the blocks that run at once.
-  const auto [batch, row0, column0] = TileList<tile_m, tile_n, 1, 16>(p, 1).origin(blockIdx.x, 0);
+  const auto [batch, row0, column0] = TileList<tile_m, tile_n, 1>(p, 1).origin(blockIdx.x, 0);
   CopyA copy_a(p.a.at(batch, row0, 0), a_k_contiguous ? p.a.row_stride : p.a.column_stride,
                p.m - row0, p.k);
   CopyB copy_b(p.b.at(batch, 0, column0), b_k_contiguous ? p.b.column_stride : p.b.row_stride,
@@ -315,6 +314,7 @@ const gemm::Register registered{{.name = "mma_pipelined",
                                  .idea = "mma.sync fed by ldmatrix from three stages of cp.async",
                                  .arch = gemm::Arch::sm80,
                                  .refuses = gemm::cuda::refuses_fp32_and_tf32_across_k,
-                                 .launch = launch}};
+                                 .launch = launch,
+                                 .tile = {tile_m, tile_n, 1}}};
 
 }  // namespace gemm::sm80::mma_pipelined

@@ -151,6 +151,7 @@ const gemm::Register registered{
      .idea = "a warp multiplies 16 x 16 x 16 fragments on the tensor core",
      .arch = gemm::Arch::sm80,
      .refuses = gemm::cuda::refuses_fp32,
-     .launch = launch}};
+     .launch = launch,
+     .tile = {tile_m, tile_n, 1}}};
 
 }  // namespace gemm::sm80::wmma

@@ -11,7 +11,7 @@
 // empty only when the consumers of both blocks are done with it.
 //
 // Bytes: a pair of 128 x 256 tiles takes 128 flops a byte of L2 in 16 bits, where it had been 85;
-// from device memory each band of 8 tile rows reads B once.
+// from device memory each band of 2048 rows reads B once.
 //
 // The other tiles in the list at the end are this kernel for shapes that 128 x 256 would leave with
 // half-empty waves; `dispatch` picks among them.
