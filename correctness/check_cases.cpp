@@ -24,15 +24,26 @@ std::vector<Case> cases_of_selection(const CheckOptions& options, const Device& 
   return cases;
 }
 
-std::vector<Case> cases_under_sanitizer(const CheckOptions& options, const Device& device) {
+/// All kernels but the vendors', which are not ours to mend, on a short list.
+template <class Regimes>
+std::vector<Case> cases_of_list(const CheckOptions& options, const Device& device,
+                                const std::vector<Problem>& problems, Regimes regimes) {
   std::vector<Case> cases;
   for (const Kernel* kernel : kernels_to_check(options, device)) {
-    if (kernel->vendor()) continue;  // not ours to mend
-    for (const Problem& problem : sanitizer_problems())
+    if (kernel->vendor()) continue;
+    for (const Problem& problem : problems)
       cases.push_back(
-          {kernel, problem, chosen(options, {Regime::symmetric}), kernel->refuses(problem)});
+          {kernel, problem, chosen(options, regimes(problem)), kernel->refuses(problem)});
   }
   return cases;
+}
+
+std::vector<Regime> regimes_under_sanitizer(const Problem&) { return {Regime::symmetric}; }
+
+/// Integers find what lies elsewhere; how often is rounded shows where the epilogue computes.
+std::vector<Regime> regimes_under_emulation(const Problem& problem) {
+  if (problem.alpha == 1 && problem.beta == 0) return {Regime::wide_integer};
+  return {Regime::wide_integer, Regime::symmetric};
 }
 
 std::vector<Case> cases_of_huge(const CheckOptions& options, const Device& device) {
@@ -82,7 +93,10 @@ std::vector<Case> cases_to_check(const CheckOptions& options, const Device& devi
   if (options.problem) return cases_of_problem(options, device);
   if (options.selection) return cases_of_selection(options, device);
   if (options.huge) return cases_of_huge(options, device);
-  if (options.under_sanitizer) return cases_under_sanitizer(options, device);
+  if (options.under_sanitizer)
+    return cases_of_list(options, device, sanitizer_problems(), regimes_under_sanitizer);
+  if (options.under_emulation)
+    return cases_of_list(options, device, emulation_problems(), regimes_under_emulation);
   return cases_of_edges(options, device);
 }
 

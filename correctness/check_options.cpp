@@ -41,6 +41,7 @@ void parse_flag(CheckOptions& options, std::string_view flag) {
   }
   if (flag == "--huge") return void(options.huge = true);
   if (flag == "--under-sanitizer") return void(options.under_sanitizer = true);
+  if (flag == "--under-emulation") return void(options.under_emulation = true);
   if (flag == "--help") return void(options.help = true);
   throw std::invalid_argument("unknown flag " + std::string(flag) + "; --help lists them");
 }
@@ -56,6 +57,7 @@ const char* const check_usage =
     "  --huge                        more than 2^31 elements, more than 65535 tiles; GPU only\n"
     "  --fuzz=N                      N random problems a kernel; a failure is shrunk\n"
     "  --under-sanitizer             a short list, for compute-sanitizer (see scripts/sanitize)\n"
+    "  --under-emulation             a short list, for CUDA rungs on a host (kernels/emulation)\n"
     "How:\n"
     "  --device=auto|host|gpu        auto: the GPU if there is one\n"
     "  --regime=NAME                 inputs of this class only, such as wide_integer\n"
@@ -70,10 +72,11 @@ CheckOptions parse_check_options(int argc, const char* const* argv) {
   CheckOptions options;
   for (int i = 1; i < argc; ++i) parse_flag(options, argv[i]);
   const int lists = options.problem.has_value() + options.selection.has_value() + options.huge +
-                    (options.fuzz > 0) + options.under_sanitizer;
+                    (options.fuzz > 0) + options.under_sanitizer + options.under_emulation;
   if (lists > 1)
     throw std::invalid_argument(
-        "--problem, --selection, --huge, --fuzz and --under-sanitizer exclude each other");
+        "--problem, --selection, --huge, --fuzz, --under-sanitizer and --under-emulation exclude "
+        "each other");
   // A host kernel is checked on the host, whatever else the machine has.
   if (options.kernel && options.kernel->arch == Arch::host) {
     if (options.need_gpu)

@@ -20,6 +20,7 @@ struct CheckOptions {
   bool huge = false;                   ///< --huge
   int fuzz = 0;                        ///< --fuzz=N
   bool under_sanitizer = false;        ///< --under-sanitizer
+  bool under_emulation = false;        ///< --under-emulation
   std::optional<Regime> regime;        ///< --regime=NAME, else those of the list
   int launches = 2;                    ///< --launches=N
   std::string mask_dir;                ///< --mask-dir=DIR, else no masks are written

@@ -48,6 +48,7 @@ TEST(CheckOptions, ReadsEveryFlag) {
   EXPECT_EQ(parse({"--mask-dir=masks"}).mask_dir, "masks");
   EXPECT_TRUE(parse({"--huge"}).huge);
   EXPECT_TRUE(parse({"--under-sanitizer"}).under_sanitizer);
+  EXPECT_TRUE(parse({"--under-emulation"}).under_emulation);
 }
 
 TEST(CheckOptions, AHostKernelIsCheckedOnTheHost) {
@@ -74,6 +75,7 @@ TEST(CheckOptions, NamesTheFlagThatItCannotRead) {
   expect({"--fuzz=-1"}, "--fuzz=-1");
   expect({"--fuzz=10", "--huge"}, "--fuzz");
   expect({"--under-sanitizer", "--selection=pr"}, "--under-sanitizer");
+  expect({"--under-emulation", "--fuzz=10"}, "--under-emulation");
 }
 
 }  // namespace

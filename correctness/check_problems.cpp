@@ -126,4 +126,34 @@ std::vector<Problem> sanitizer_problems() {
   return problems;
 }
 
+std::vector<Problem> emulation_problems() {
+  // Met in every layout. The second has more panels than any rung has stages.
+  const Problem everywhere[] = {
+      {.shape = {131, 141, 67}},
+      {.shape = {72, 136, 264}, .alpha = 2, .beta = -0.5, .pad = {8, 16, 24}}};
+  // Met in one layout each, in turn. The first has more tiles than an emulated device has SMs.
+  const Problem elsewhere[] = {
+      {.shape = {264, 264, 24}},
+      {.shape = {1, 8, 8}, .pad = {8, 8, 8}},
+      {.shape = {33, 65, 129}, .alpha = 0.5, .beta = 2, .pad = {1, 3, 5}},
+      {.shape = {128, 256, 64}, .batch = 2},
+      {.shape = {200, 72, 136}, .batch = 2, .alpha = 0.7, .beta = 0.3, .pad = {0, 0, 1}},
+      {.shape = {136, 264, 0}, .beta = 0.5}};
+  std::vector<Problem> problems;
+  std::size_t turn = 0;
+  const auto add = [&](Problem problem, Precision precision, Layout layout) {
+    problem.precision = precision;
+    problem.layout = layout;
+    problems.push_back(problem);
+  };
+  for (const Precision precision : precisions) {
+    for (const Problem& problem : everywhere)
+      for (const Layout layout : layouts) add(problem, precision, layout);
+    // TF32 has rungs that take nt only.
+    for (const Problem& problem : elsewhere)
+      add(problem, precision, precision == Precision::tf32 ? Layout::nt : pick(layouts, turn++));
+  }
+  return problems;
+}
+
 }  // namespace gemm

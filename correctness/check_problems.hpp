@@ -27,4 +27,8 @@ std::vector<Problem> scalar_problems();
 /// down a hundredfold.
 std::vector<Problem> sanitizer_problems();
 
+/// For CUDA rungs that an emulator runs, far slower than a GPU: a few tiles, full ones and clipped,
+/// of few panels and of many, in every layout and precision.
+std::vector<Problem> emulation_problems();
+
 }  // namespace gemm

@@ -105,6 +105,19 @@ TEST_P(CheckProblems, MeetEveryRegime) {
           << name(regime);
 }
 
+TEST(EmulationProblems, AreSmallAndMeetEveryLayoutAndPrecision) {
+  std::set<std::pair<Precision, Layout>> met, met_with_aligned_rows;
+  for (const Problem& problem : emulation_problems()) {
+    const auto& [m, n, k] = problem.shape;
+    EXPECT_LE(problem.batch * m * n * (k + 1), 5 << 20) << problem.id();
+    met.emplace(problem.precision, problem.layout);
+    if (problem.lda() % 8 == 0 && problem.ldb() % 8 == 0 && k > 0)
+      met_with_aligned_rows.emplace(problem.precision, problem.layout);
+  }
+  EXPECT_EQ(met.size(), 16u);
+  EXPECT_EQ(met_with_aligned_rows.size(), 16u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Lists, CheckProblems,
                          testing::Combine(testing::Values(Space::host, Space::gpu),
                                           testing::Values(Precision::fp32, Precision::tf32,

@@ -12,7 +12,16 @@
 namespace gemm::emulation {
 namespace {
 
-constexpr unsigned cell_bytes = 2, cells = SharedMemory::window / cell_bytes;
+// Cells of all three sizes, in one array.
+constexpr unsigned cell_bytes[] = {16, 4, 2};
+constexpr unsigned first_cell[] = {0, SharedMemory::window / 16,
+                                   SharedMemory::window / 16 + SharedMemory::window / 4};
+constexpr unsigned cells = first_cell[2] + SharedMemory::window / 2;
+
+unsigned byte_of(unsigned cell) {
+  const int level = cell >= first_cell[2] ? 2 : cell >= first_cell[1] ? 1 : 0;
+  return (cell - first_cell[level]) * cell_bytes[level];
+}
 
 /// Zeros, of which only what is touched takes memory.
 template <class T>
@@ -47,16 +56,18 @@ Accesses::~Accesses() {
   munmap(records_, std::size_t{cells} * most_readers * sizeof(Record));
 }
 
-void Accesses::clear(unsigned end) { std::fill_n(cells_, end / cell_bytes + 1, Cell{}); }
+void Accesses::clear(unsigned end) {
+  for (int level = 0; level < 3; ++level)
+    std::fill_n(cells_ + first_cell[level], end / cell_bytes[level] + 1, Cell{});
+}
 
 void Accesses::allocate(unsigned at, unsigned bytes) {
-  std::fill(cells_ + at / cell_bytes, cells_ + (at + bytes + 1) / cell_bytes,
-            Cell{0, 0, Kind::empty, 0});
+  const unsigned whole = (bytes + 1) / 2 * 2;
+  for_each_cell(at, whole, [](unsigned, Cell& cell) { cell = {0, 0, Kind::empty, 0}; });
 }
 
 void Accesses::reserve(unsigned at, unsigned bytes) {
-  std::fill(cells_ + at / cell_bytes, cells_ + (at + bytes) / cell_bytes,
-            Cell{0, 0, Kind::barrier, 0});
+  for_each_cell(at, bytes, [](unsigned, Cell& cell) { cell = {0, 0, Kind::barrier, 0}; });
 }
 
 Accesses::Record& Accesses::record(unsigned reader, unsigned cell) const {
@@ -65,12 +76,45 @@ Accesses::Record& Accesses::record(unsigned reader, unsigned cell) const {
 
 template <class Visit>
 void Accesses::for_each_cell(unsigned at, unsigned bytes, Visit visit) const {
-  const unsigned end = (at + bytes + cell_bytes - 1) / cell_bytes;
-  for (unsigned cell = at / cell_bytes; cell < end; ++cell) visit(cell, cells_[cell]);
+  visit_parts<0>(at / cell_bytes[0], at, at + bytes, visit);
+}
+
+/// Visits [at, end), from cell `first` of this level on.
+template <int level, class Visit>
+void Accesses::visit_parts(unsigned first, unsigned at, unsigned end, Visit& visit) const {
+  constexpr unsigned size = cell_bytes[level];
+  for (unsigned i = first; i * size < end; ++i) {
+    const unsigned index = first_cell[level] + i, begin = i * size;
+    if constexpr (level < 2) {
+      if (cells_[index].kind != Kind::split && (at > begin || end < begin + size)) split<level>(i);
+      if (cells_[index].kind == Kind::split) {
+        const unsigned from = std::max(at, begin);
+        visit_parts<level + 1>(from / cell_bytes[level + 1], from, std::min(end, begin + size),
+                               visit);
+        continue;
+      }
+    }
+    visit(index, cells_[index]);
+  }
+}
+
+template <int level>
+void Accesses::split(unsigned i) const {
+  constexpr unsigned parts = cell_bytes[level] / cell_bytes[level + 1];
+  Cell& whole = cells_[first_cell[level] + i];
+  for (unsigned part = 0; part < parts; ++part) {
+    const unsigned to = first_cell[level + 1] + i * parts + part;
+    cells_[to] = whole;
+    for (std::uint64_t left = whole.readers; left != 0; left &= left - 1) {
+      const auto reader = static_cast<unsigned>(std::countr_zero(left));
+      record(reader, to) = record(reader, first_cell[level] + i);
+    }
+  }
+  whole = {0, 0, Kind::split, 0};
 }
 
 void Accesses::complain(const char* doing, unsigned cell, const std::string& why) const {
-  violation(std::string(doing) + " " + spelled(cell * cell_bytes) + why);
+  violation(std::string(doing) + " " + spelled(byte_of(cell)) + why);
 }
 
 void Accesses::check_last_write(unsigned at, const Cell& cell, const Present& by, bool async,
@@ -88,6 +132,7 @@ void Accesses::check_last_write(unsigned at, const Cell& cell, const Present& by
                    " is still on its way: that thread's cp_async_wait_group is missing");
     case Kind::thread:
     case Kind::engine:
+    case Kind::split:
       break;
   }
   if (!by.knows(cell.unit, cell.time))
@@ -123,10 +168,11 @@ void Accesses::read(unsigned at, unsigned bytes) {
   const Present& by = thread.present;
   const std::uint64_t bit = std::uint64_t{1} << thread.warp->number;
   const std::uint32_t lane = 1u << thread.lane, segment = by.known.identity();
+  Record* const records = &record(thread.warp->number, 0);
   for_each_cell(at, bytes, [&](unsigned i, Cell& cell) {
     if (cell.kind != Kind::thread || !by.knows(cell.unit, cell.time))
       check_last_write(i, cell, by, false, "reads");
-    Record& read = record(thread.warp->number, i);
+    Record& read = records[i];
     if (!(cell.readers & bit) || read.segment != segment) {
       cell.readers |= bit;
       read = {segment, by.now, lane};

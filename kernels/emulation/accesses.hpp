@@ -49,8 +49,9 @@ class Accesses {
   static constexpr unsigned most_readers = 64;
 
  private:
-  enum class Kind : std::uint8_t { outside, empty, thread, copy, engine, barrier };
-  /// Two bytes, of which each access has all or none.
+  enum class Kind : std::uint8_t { outside, empty, thread, copy, engine, barrier, split };
+  /// Bytes of which each access so far has had all or none: 16 of them, until an access has less
+  /// and they are split, into 4 by 4 and 2 by 2 bytes.
   struct Cell {
     Time time;  ///< of the last write
     Unit unit;
@@ -68,6 +69,10 @@ class Accesses {
   Record& record(unsigned reader, unsigned cell) const;
   template <class Visit>
   void for_each_cell(unsigned at, unsigned bytes, Visit visit) const;
+  template <int level, class Visit>
+  void visit_parts(unsigned first, unsigned at, unsigned end, Visit& visit) const;
+  template <int level>
+  void split(unsigned index) const;
   [[noreturn]] void complain(const char* doing, unsigned cell, const std::string& why) const;
   void check_last_write(unsigned at, const Cell& cell, const Present& by, bool async,
                         const char* doing) const;

@@ -148,7 +148,7 @@ void cp_async_wait_group(int pending) {
       land(copy);
       self().block->memory->accesses.land_copy(copy.at, copy.bytes);
     }
-    copies.committed.pop_front();
+    copies.committed.erase(copies.committed.begin());
   }
   pause();
 }
@@ -214,7 +214,7 @@ void bulk_wait_group(int pending, bool only_read) {
       only_read ? store->read_now() : store->write_now();
       known = known.with(copies.stores, store->number);
     }
-    copies.committed_stores.pop_front();
+    copies.committed_stores.erase(copies.committed_stores.begin());
   }
   pause();
 }

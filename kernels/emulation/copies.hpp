@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -23,12 +22,12 @@ struct AsyncCopies {
   };
   using Group = std::vector<Copy>;
   Group open;
-  std::deque<Group> committed;
+  std::vector<Group> committed;
 
   struct Store;
   /// cp.async.bulk stores, in groups.
   std::vector<std::shared_ptr<Store>> open_stores;
-  std::deque<std::vector<std::shared_ptr<Store>>> committed_stores;
+  std::vector<std::vector<std::shared_ptr<Store>>> committed_stores;
   Unit stores = 0;  ///< the unit that reads for them; its time counts them
   unsigned reader = 0;
   Time stores_started = 0;

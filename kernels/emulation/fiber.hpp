@@ -26,10 +26,12 @@ class Fiber {
 
  private:
   static void enter(unsigned low, unsigned high);
+  [[noreturn]] void run_one_after_another();
 
   void* stack_;
   void (*function_)(void*) = nullptr;
   void* argument_ = nullptr;
+  bool waits_for_function_ = false;  ///< on its own stack
   bool entered_ = false;
   ucontext_t first_{};
   std::jmp_buf inside_, outside_;

@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-# What g++ sees of these words of CUDA is defined in emulated_cuda.hpp; of these functions, in runtime.hpp.
+# What runtime.hpp has.
 FUNCTIONS_OF_THE_RUNTIME = {
     "cudaDeviceGetAttribute",
     "cudaFuncSetAttribute",
@@ -93,7 +93,7 @@ def translate_launches(text: str) -> str:
         callee, config = text[begin:at].strip(), split_at_commas(text[at + 3 : end])
         if len(config) != 4 or not callee or text[end + 3] != "(":
             raise Untranslatable(
-                f"line {line_of(text, at)}: a launch is kernel<<<grid, threads, bytes, stream>>>(...)"
+                f"line {line_of(text, at)}: a launch is name<<<grid, threads, bytes, stream>>>(...)"
             )
         close = close_of(text, end + 3)
         arguments = text[end + 3 : close + 1]
@@ -150,7 +150,7 @@ def translate_shared(text: str, source: str) -> str:
 
 
 def translate_clusters(text: str) -> str:
-    """__cluster_dims__(x, y, z) of a kernel's declaration becomes the first statement of its body."""
+    """__cluster_dims__(x, y, z) of a declaration becomes the first statement of the body."""
     while declared := re.search(r"__cluster_dims__\s*(?=\()", text):
         end = close_of(text, declared.end()) + 1
         body = end

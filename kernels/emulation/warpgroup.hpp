@@ -58,4 +58,7 @@ struct WgmmaWarp {
   std::vector<struct Thread*> waiting;              ///< for this warp to get further
 };
 
+/// The running thread accesses memory of its own: no accumulator that wgmma holds.
+void check_registers(const void* pointer);
+
 }  // namespace gemm::emulation

@@ -233,6 +233,15 @@ void carry_out(const Block& block, Warpgroup& group, std::size_t until) {
 
 }  // namespace
 
+void check_registers(const void* pointer) {
+  const Thread& thread = self();
+  for (const auto& sum : thread.warp->wgmma.sums) {
+    const float* first = sum->registers[place_in_group(*thread.warp) * warp_size + thread.lane];
+    if (pointer >= first && pointer < first + sum->n / 2)
+      violation("an accumulator is accessed that wgmma still holds: wgmma_wait_group is missing");
+  }
+}
+
 void wgmma_fence() {
   together("wgmma_fence", whole_warp("wgmma_fence"), static_cast<void*>(nullptr),
            [](auto) { self().warp->wgmma.fenced = true; });
