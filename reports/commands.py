@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from reports.files import ReportError, write_whole
+from reports.lesson_text import lesson_text
 from reports.page import report_files
 from reports.reading import read_measured
 from reports.readme import prepare
@@ -22,6 +23,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "report",
         help="make a self-contained page of a run, or a site of all nights",
         usage="%(prog)s [-h] RUN [--verdict FILE] [--resources FILE] [--out DIR]\n"
+        "       %(prog)s [-h] RUN --lesson NAME [--resources FILE]\n"
         "       %(prog)s [-h] --site DIR --trends FILE [--run FILE] [--verdict FILE]",
     )
     report.add_argument("page_of", type=Path, nargs="?", metavar="RUN",
@@ -33,6 +35,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--resources", type=Path, action="append", default=[],
         help="what `gemmwatch resources record` wrote of the build; may be given again",
     )  # fmt: skip
+    report.add_argument(
+        "--lesson", metavar="NAME", help="print this lesson of the run, and no page"
+    )
     report.add_argument("--out", type=Path, help="folder of the page (default: report)")
     report.add_argument("--site", type=Path, help="folder of a site, which is replaced whole")
     report.add_argument(
@@ -55,15 +60,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _report(args: argparse.Namespace) -> int:
-    of_a_page = (args.page_of, args.out, args.resources)
+    of_a_page = (args.page_of, args.out, args.resources, args.lesson)
     of_a_site = (args.site, args.trends, args.run)
     if args.site and args.trends and not any(of_a_page):
         return _site(args)
-    if args.page_of and not any(of_a_site):
+    if args.page_of and args.lesson and not any((*of_a_site, args.out, args.verdict)):
+        measured = read_measured(args.page_of)
+        print(lesson_text(measured, args.lesson, read_resources(args.resources)))
+        return PASS
+    if args.page_of and not args.lesson and not any(of_a_site):
         return _page(args)
     raise ReportError(
-        "report: give a RUN (and --out DIR) for a page, or --site DIR with --trends FILE "
-        "(and --run FILE) for a site"
+        "report: give a RUN (and --out DIR) for a page, a RUN and --lesson NAME for a lesson, "
+        "or --site DIR with --trends FILE (and --run FILE) for a site"
     )
 
 

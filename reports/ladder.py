@@ -37,7 +37,7 @@ def ladders(measured: Measured) -> list[Ladder]:
     """A ladder for each precision that has a point on a ladder problem."""
     by_problem: dict[Problem, list[Point]] = defaultdict(list)
     for point in measured.points:
-        if "ladder" in point.problem.groups:
+        if "ladder" in point.problem.groups and not measured.spoiled(point.kernel):
             by_problem[point.problem].append(point)
     found = []
     for precision in measured.precisions:

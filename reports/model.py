@@ -119,6 +119,16 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """A pitfall that a reader can see measured: points, of which the sound one comes first."""
+
+    name: str
+    title: str
+    points: tuple[str, ...]  # ids
+    moral: str
+
+
+@dataclass(frozen=True)
 class Measured:
     """A run or a baseline, read."""
 
@@ -133,6 +143,11 @@ class Measured:
     selection: str
     trials: int
     when: str
+    lessons: tuple[Lesson, ...] = ()
+
+    def spoiled(self, kernel: Kernel) -> bool:
+        """Whether it is <rung>+<lesson>: a rung with the pitfall of a lesson, and so no rung."""
+        return kernel.name.partition("+")[2] in {lesson.name for lesson in self.lessons}
 
     @property
     def machine(self) -> str:

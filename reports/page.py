@@ -13,8 +13,11 @@ from reports import units
 from reports.files import ReportError
 from reports.ladder import ladders
 from reports.ladder_chart import ladder_picture
+from reports.lesson_chart import lessons_picture
+from reports.lesson_table import Table, lesson_table
+from reports.lessons import measured_lessons
 from reports.map_chart import map_picture, panels
-from reports.model import Measured, Point
+from reports.model import Lesson, Measured, Point
 from reports.reading import OUTCOMES
 from reports.resources import Function, of_kernels
 from reports.roofline import NEAR, placement
@@ -39,6 +42,14 @@ class Drawn:
     picture: Picture
 
 
+@dataclass(frozen=True)
+class Told:
+    """A lesson with its table."""
+
+    lesson: Lesson
+    table: Table
+
+
 def report_files(
     measured: Measured, verdict: Verdict | None, functions: Sequence[Function] = ()
 ) -> dict[str, bytes]:
@@ -61,6 +72,10 @@ def report_files(
         Drawn(panel, map_picture(measured, panel, f"map-{number}-{panel.precision}"))
         for number, panel in enumerate(panels(measured), start=1)
     ]
+    resources = of_kernels(functions, measured.kernels)
+    spoiled = {kernel.name for kernel in measured.kernels if measured.spoiled(kernel)}
+    lessons = measured_lessons(measured)
+    drawn_lessons = lessons_picture(lessons) if lessons else None
     page = (
         environment()
         .get_template("page.html.j2")
@@ -70,12 +85,15 @@ def report_files(
             rooflines=drawn_rooflines,
             panels=drawn_panels,
             verdict=verdict,
-            resources=of_kernels(functions, measured.kernels),
+            resources=[one for one in resources if one.kernel not in spoiled],
+            lessons=[Told(one.lesson, lesson_table(measured, one, resources)) for one in lessons],
+            lessons_picture=drawn_lessons,
         )
     )
     files = {"index.html": page.encode()}
-    for drawn in [*drawn_ladders, *drawn_rooflines, *drawn_panels]:
-        for name, content in drawn.picture.files().items():
+    pictures = [drawn.picture for drawn in [*drawn_ladders, *drawn_rooflines, *drawn_panels]]
+    for picture in [*pictures, *([drawn_lessons] if drawn_lessons else [])]:
+        for name, content in picture.files().items():
             files[f"{FIGURES}/{name}"] = content
     return files
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from reports.files import Fields, ReportError, read_json
-from reports.model import Kernel, Measured, Performance, Point, Problem, Sample
+from reports.model import Kernel, Lesson, Measured, Performance, Point, Problem, Sample
 
 SCHEMA = 1
 OUTCOMES = ("passed", "incorrect", "refused", "failed", "timed_out")
@@ -57,6 +57,7 @@ def _run(fields: Fields) -> Measured:
         selection=meta.text("selection"),
         trials=meta.integer("trials"),
         when=f"measured {_minute(meta, 'started')}",
+        lessons=_lessons(catalog),
     )
 
 
@@ -164,6 +165,20 @@ def _problem(problem: Fields) -> Problem:
         groups=problem.strings("groups"),
         flops=problem.number("flops"),
         bytes=problem.number("bytes"),
+    )
+
+
+def _lessons(catalog: Fields) -> tuple[Lesson, ...]:
+    if not catalog.has("lessons"):  # a program of before there were any wrote it
+        return ()
+    return tuple(
+        Lesson(
+            name=lesson.text("name"),
+            title=lesson.text("title"),
+            points=tuple(lesson.text("points").split()),
+            moral=lesson.text("moral"),
+        )
+        for lesson in catalog.objects("lessons")
     )
 
 

@@ -21,6 +21,7 @@ class Function:
     kernel: str
     arch: str
     registers: int  # of a thread
+    stack_bytes: int  # of a thread; what it keeps in local memory for want of registers
     shared_bytes: int  # of a block; what a launch adds is not known here
     resident_warps: int  # of a multiprocessor, at most; 0 if the compiler could not tell
     spills: int  # loads and stores of local memory
@@ -46,6 +47,10 @@ class Resources:
     @property
     def registers(self) -> Range:
         return _range(one.registers for one in self.functions)
+
+    @property
+    def stack_bytes(self) -> Range:
+        return _range(one.stack_bytes for one in self.functions)
 
     @property
     def shared_kib(self) -> Range:
@@ -95,6 +100,7 @@ def _function(fields: Fields) -> Function:
         kernel=fields.text("kernel"),
         arch=fields.text("arch"),
         registers=fields.integer("registers"),
+        stack_bytes=fields.integer("stack_bytes"),
         shared_bytes=fields.integer("shared_bytes"),
         resident_warps=fields.integer("resident_warps"),
         spills=fields.integer("local_loads") + fields.integer("local_stores"),

@@ -53,7 +53,8 @@ def scores(measured: Measured) -> list[Score]:
     own: dict[Problem, list[Point]] = defaultdict(list)
     vendor: dict[Problem, list[Point]] = defaultdict(list)
     for point in measured.points:
-        if point.performance and not point.kernel.control:
+        sound = not point.kernel.control and not measured.spoiled(point.kernel)
+        if point.performance and sound:
             (vendor if point.kernel.vendor else own)[point.problem].append(point)
     return [
         _score(problem, own[problem], vendor[problem], measured.control_names)

@@ -14,6 +14,12 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{max(digits - 1 - magnitude, 0)}f}"
 
 
+def scientific(value: float) -> str:
+    """0.00391 -> "3.9e-3": for what spans many powers of ten."""
+    digits, _, power = f"{value:.1e}".partition("e")
+    return f"{digits}e{int(power)}"
+
+
 def count(value: float) -> str:
     return f"{value:.0f}"
 

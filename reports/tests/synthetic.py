@@ -187,6 +187,80 @@ def run(machine: Machine, trials: int = 6, seed: int = 1, injected: str = "") ->
     return {"context": {"gemmwatch": meta}, "benchmarks": rows}
 
 
+LESSONS = [
+    ("bank_conflicts", "Rows of shared memory that begin in one bank", "vectorized",
+     ["vectorized/fp32/nn/4096x4096x4096", "vectorized+bank_conflicts/fp32/nn/4096x4096x4096"],
+     "An invented moral of conflicts. It takes more than one line of a terminal, as most do."),
+    ("register_spills", "A second block an SM, paid in registers", "warp_tiled",
+     [f"{kernel}/{problem}" for problem in ("fp32/nn/4096x4096x4096", "fp32/nn/2048x2048x2048")
+      for kernel in ("warp_tiled", "warp_tiled+register_spills")],
+     "An invented moral of spills."),
+    ("compiler_scheduling", "Reads that are left to the compiler", "double_buffered",
+     ["double_buffered/fp32/nn/4096x4096x4096",
+      "double_buffered+compiler_scheduling/fp32/nn/4096x4096x4096"],
+     "An invented moral of scheduling."),
+    ("bf16_accuracy", "BF16 keeps eight bits of the result", "",
+     [f"dispatch/{problem}/4096x4096x4096" for problem in ("fp32/nn", "tf32/nt", "bf16/nn")]
+     + ["cpu_packed/fp32/nn/512x512x512", "cpu_packed/bf16/nn/512x512x512"],
+     "An invented moral of rounding."),
+]  # fmt: skip
+SPOILED = {"bank_conflicts": 2.4, "register_spills": 9.0, "compiler_scheduling": 0.98}
+ERRORS = {"fp32": 4e-7, "tf32": 3e-4, "fp16": 3.5e-4, "bf16": 2.9e-3}
+
+
+def lessons_run(trials: int = 3) -> Json:
+    """What `gemmwatch run --selection lessons` would write on the GPU."""
+    machine = gpu()
+    machine.environment["compute_capability"] = "9.0"
+    machine.planted = {}
+    ids = {point_id for *_, points, _ in LESSONS for point_id in points}
+    wanted = {point_id.partition("/")[2] for point_id in ids}
+    machine.problems = [one for one in machine.problems if one[0] in wanted]
+    machine.rungs = [
+        spoiled
+        for rung in machine.rungs
+        for spoiled in [rung, *(
+            Rung(f"{rung.name}+{name}", rung.idea, rung.share / SPOILED[name], precisions=SIMT)
+            for name, _, source, *_ in LESSONS if source == rung.name
+        )]
+    ]  # fmt: skip
+    made = run(machine, trials)
+    meta = made["context"]["gemmwatch"]
+    meta["selection"] = "lessons"
+    meta["outcomes"] = {name: end for name, end in meta["outcomes"].items() if name in ids}
+    meta["reasons"] = {name: why for name, why in meta["reasons"].items() if name in ids}
+    meta["catalog"]["lessons"] = [
+        {"name": name, "title": title, "points": " ".join(points), "moral": moral}
+        for name, title, _, points, moral in LESSONS
+    ]
+    made["benchmarks"] = [row for row in made["benchmarks"] if row["name"] in ids]
+    for row in made["benchmarks"]:
+        row["relative_error"] = ERRORS[row["name"].split("/")[1]]
+    return made
+
+
+def end_badly(of: Json, point_id: str, outcome: str) -> None:
+    """The point's times go, and its reason comes."""
+    meta = of["context"]["gemmwatch"]
+    meta["outcomes"][point_id] = outcome
+    meta["reasons"][point_id] = "trial 1: " + PLANTED[outcome].removeprefix(f"{outcome}: ")
+    of["benchmarks"] = [row for row in of["benchmarks"] if row["name"] != point_id]
+
+
+def resources(*functions: Json) -> Json:
+    """What `gemmwatch resources record` would write."""
+    return {"schema": 1, "kind": "gemmwatch-resources", "toolkit": "13.0.88", "host_code": {},
+            "functions": list(functions)}  # fmt: skip
+
+
+def function(kernel: str, arch: str = "sm_90", **other: object) -> Json:
+    """A device function in it."""
+    return {"kernel": kernel, "arch": arch, "function": f"{kernel}<float>", "registers": 64,
+            "stack_bytes": 0, "shared_bytes": 2048, "resident_warps": 32, "local_loads": 0,
+            "local_stores": 0, "tensor_instructions": 0, "ffma": 9, "code_bytes": 640,
+            "code": "0123"} | other  # fmt: skip
+
+
 def catalog_kernel(machine: Machine, rung: Rung, order: int) -> Json:
     return {"name": rung.name, "stage": rung.name, "order": order,
             "title": rung.name.replace("_", " "), "idea": rung.idea, "arch": machine.device,
@@ -317,6 +391,11 @@ def main(folder: Path) -> None:
         write(folder / f"{name}-run.json", made)
         write(folder / f"{name}-verdict.json", verdict(made))
         write(folder / f"{name}-baseline.json", baseline(made))
+    lessons = lessons_run()
+    end_badly(lessons, "double_buffered+compiler_scheduling/fp32/nn/4096x4096x4096", "incorrect")
+    write(folder / "lessons-run.json", lessons)
+    spoiled = function("warp_tiled+register_spills", registers=128, stack_bytes=96)
+    write(folder / "lessons-resources.json", resources(spoiled, function("warp_tiled")))
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ def broken(path: str, value: object) -> Callable[[Json], None]:
         ("context.gemmwatch.catalog.kernels.1.vendor", "no", "kernels.1.vendor is not true or"),
         ("context.gemmwatch.catalog.problems.0.id", "fp32", "problems.0.id is not <precision>"),
         ("context.gemmwatch.catalog.problems.0.flops", True, "problems.0.flops is not a number"),
+        ("context.gemmwatch.catalog.lessons", [{"name": "x"}], "lessons.0.title is missing"),
         ("benchmarks.4.log_ratio", None, "benchmarks.4.log_ratio is missing"),
         ("benchmarks.4.kernel_us", 0, "not above zero"),
         ("benchmarks.4.control_us", -1.0, "not above zero"),

@@ -11,19 +11,8 @@ from reports.page import report_files
 from reports.reading import read_measured
 from reports.resources import Range, of_kernels, read_resources
 from reports.tests.html_reader import Page, read_page
-from reports.tests.synthetic import Json, write
-
-
-def function(kernel: str, arch: str = "sm_90", **other: object) -> Json:
-    return {"kernel": kernel, "arch": arch, "function": f"{kernel}<float>", "registers": 64,
-            "stack_bytes": 0, "shared_bytes": 2048, "resident_warps": 32, "local_loads": 0,
-            "local_stores": 0, "tensor_instructions": 0, "ffma": 9, "code_bytes": 640,
-            "code": "0123"} | other  # fmt: skip
-
-
-def record(*functions: Json) -> Json:
-    return {"schema": 1, "kind": "gemmwatch-resources", "toolkit": "13.0.88", "host_code": {},
-            "functions": list(functions)}  # fmt: skip
+from reports.tests.synthetic import Json, function, write
+from reports.tests.synthetic import resources as record
 
 
 def kernels(*names: str) -> list[Kernel]:
