@@ -131,9 +131,10 @@ std::vector<Problem> emulation_problems() {
   const Problem everywhere[] = {
       {.shape = {131, 141, 67}},
       {.shape = {72, 136, 264}, .alpha = 2, .beta = -0.5, .pad = {8, 16, 24}}};
-  // Met in one layout each, in turn. The first has more tiles than an emulated device has SMs.
+  // Met in one layout each, in turn. The first has more tiles than an emulated device has SMs,
+  // and panels of the next while one is stored.
   const Problem elsewhere[] = {
-      {.shape = {264, 264, 24}},
+      {.shape = {264, 264, 72}},
       {.shape = {1, 8, 8}, .pad = {8, 8, 8}},
       {.shape = {33, 65, 129}, .alpha = 0.5, .beta = 2, .pad = {1, 3, 5}},
       {.shape = {128, 256, 64}, .batch = 2},
