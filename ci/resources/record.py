@@ -58,7 +58,9 @@ class Function:
 
     @property
     def key(self) -> str:
-        return f"{self.arch} {self.function}"
+        """Unique: a lesson's pitfall has the functions of its rung, and is told by its +name."""
+        _, plus, lesson = self.kernel.partition("+")
+        return f"{self.arch} {self.function}{plus}{lesson}"
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,22 @@ def test_two_kernels_of_one_name_are_refused(tmp_path: Path) -> None:
         record(folder)
 
 
+def test_the_pitfall_of_a_lesson_is_recorded_beside_its_rung(tmp_path: Path) -> None:
+    folder = build(tmp_path)
+    commands = folder / "compile_commands.json"
+    pitfall = compiled(
+        folder,
+        "kernels/CMakeFiles/gemmwatch_lesson_slow.dir/toy.cu.o",
+        SOURCE,
+        ["-DFACTOR=3", "-DGRID=1"],
+    )
+    commands.write_text(json.dumps([*json.loads(commands.read_text()), pitfall]))
+    found = record(folder)
+    codes = {f.kernel: f.code for f in found.functions.values() if "plain" in f.function}
+    assert set(codes) == {"toy", "toy+slow"}
+    assert codes["toy"] != codes["toy+slow"]
+
+
 def test_the_name_of_a_kernel_follows_from_its_file() -> None:
     """The kernels of this repository, by what each file registers: one, and tiles of it."""
     registered = re.compile(r'(?:\.name = |kernel<[\w, ]+>\()"(\w+)"')
