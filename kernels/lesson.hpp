@@ -47,9 +47,9 @@ inline constexpr Lesson lessons[] = {
      "dispatch/fp32/nn/4096x4096x4096 dispatch/tf32/nt/4096x4096x4096 "
      "dispatch/fp16/nn/4096x4096x4096 dispatch/bf16/nn/4096x4096x4096 "
      "cpu_packed/fp32/nn/512x512x512 cpu_packed/fp16/nn/512x512x512 cpu_packed/bf16/nn/512x512x512",
-     "All sums are FP32, so the error of a 16-bit result is that of its last rounding: 2^-9 of it "
-     "in "
-     "BF16, 2^-12 in FP16. A check with one tolerance for both is too loose for one of them."},
+     "All sums are FP32, so the error of a 16-bit result is that of its last rounding: up to 2^-8 "
+     "of it in BF16, 2^-11 in FP16. A check with one tolerance for both is too loose for one of "
+     "them."},
 };
 
 namespace detail {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -80,13 +81,14 @@ void add_problem(Plan& plan, const std::vector<const Kernel*>& candidates, const
 // The points of all lessons whose kernels are in this build and run here.
 Plan points_of_lessons(const std::vector<const Kernel*>& candidates) {
   Plan plan;
+  std::set<std::string> seen;  // two lessons may share a point
   for (const Lesson& lesson : lessons) {
     std::istringstream ids{std::string(lesson.points)};
     for (std::string id; ids >> id;) {
       const std::string name = id.substr(0, id.find('/'));
       const auto kernel = std::find_if(candidates.begin(), candidates.end(),
                                        [&](const Kernel* one) { return one->name == name; });
-      if (kernel == candidates.end()) continue;
+      if (kernel == candidates.end() || !seen.insert(id).second) continue;
       const Point point = parse_point(id);
       if (Refusal reason = refusal(*point.kernel, point.problem))
         plan.refused.push_back({point, *reason});
