@@ -48,6 +48,9 @@ void bulk_wait_group(int pending, bool only_read);
 void ldmatrix_x4(unsigned (&to)[4], unsigned address, bool transposed);
 void stmatrix_x4(unsigned address, const unsigned (&from)[4]);
 void mma_16x8(Element element, float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1);
+/// d += a b for fragments of wmma: of each operand, row by row, a lane has a 32nd.
+void multiply_fragments(Element element, int m, int n, int k, float* d, const void* a,
+                        const void* b);
 void wgmma(const WgmmaShape& shape, float* d);
 void wgmma_fence();
 void wgmma_commit_group();

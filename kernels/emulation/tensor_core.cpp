@@ -101,4 +101,31 @@ void mma_16x8(Element kind, float (&d)[4], const unsigned (&a)[4], unsigned b0, 
   });
 }
 
+void multiply_fragments(Element element, int m, int n, int k, float* d, const void* a,
+                        const void* b) {
+  struct Fragments {
+    float* d;
+    const void *a, *b;
+  } mine{d, a, b};
+  together("mma_sync", whole_warp("mma_sync"), &mine, [&](Fragments* const* lanes) {
+    const int in_a = m * k / warp_size, in_b = k * n / warp_size, in_d = m * n / warp_size;
+    const auto value = [&](const void* stored, int i) {
+      return element == Element::tf32
+                 ? value_of_tf32(static_cast<const std::uint32_t*>(stored)[i])
+                 : value_of_bits16(element, static_cast<const std::uint16_t*>(stored)[i]);
+    };
+    for (int row = 0; row < m; ++row)
+      for (int column = 0; column < n; ++column) {
+        float sum = 0;
+        for (int kk = 0; kk < k; ++kk) {
+          const int at_a = row * k + kk, at_b = kk * n + column;
+          sum +=
+              value(lanes[at_a / in_a]->a, at_a % in_a) * value(lanes[at_b / in_b]->b, at_b % in_b);
+        }
+        const int at = row * n + column;
+        lanes[at / in_d]->d[at % in_d] += sum;
+      }
+  });
+}
+
 }  // namespace gemm::emulation

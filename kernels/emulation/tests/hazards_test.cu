@@ -338,6 +338,13 @@ TEST(TensorCopy, BytesOfClippedBoxesAreExpectedWhole) {
               HasSubstr("deadlock"));
 }
 
+/// 64 x 64 outputs of a warpgroup, packed.
+void store_sums(float* out, const float (&sum)[32]) {
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int i = 0; i < 32; ++i)
+    out[(warp * 16 + lane / 4 + i / 2 % 2 * 8) * 64 + i / 4 * 8 + lane % 4 * 2 + i % 2] = sum[i];
+}
+
 enum class Multiply {
   sound,
   no_wait,
@@ -382,9 +389,7 @@ static __global__ void multiply(const __grid_constant__ CUtensorMap map_a,
     if constexpr (kind != Multiply::no_wait) wgmma_wait_group<0>();
     if constexpr (kind != Multiply::early_release) mbarrier_arrive(shared_address(&empty));
   }
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 32; ++i)
-    out[(warp * 16 + lane / 4 + i / 2 % 2 * 8) * 64 + i / 4 * 8 + lane % 4 * 2 + i % 2] = sum[i];
+  store_sums(out, sum);
 }
 
 struct Operands64 {
@@ -418,6 +423,103 @@ TEST(Wgmma, WantsItsFence) {
 
 TEST(Wgmma, AStageIsReleasedAfterTheWait) {
   EXPECT_THAT(Operands64().complaint_of<Multiply::early_release>(), HasSubstr("may still read"));
+}
+
+/// 64 x 16 of an operand, brought in boxes of `span` bytes along its contiguous direction and
+/// swizzled over as many, and the descriptor of it.
+template <int span, bool k_contiguous>
+struct Swizzled {
+  static constexpr int elements = span / 2, lines = k_contiguous ? 64 : 16;
+  static constexpr int boxes = k_contiguous ? 1 : 64 / elements, box_bytes = span * lines;
+
+  static CUtensorMap map(Tensor& tensor) {
+    const cuuint64_t sizes[] = {static_cast<cuuint64_t>(tensor.columns),
+                                static_cast<cuuint64_t>(tensor.rows), 1};
+    const cuuint64_t strides[] = {static_cast<cuuint64_t>(tensor.columns) * 2,
+                                  static_cast<cuuint64_t>(tensor.rows * tensor.columns) * 2};
+    const cuuint32_t box[] = {elements, lines, 1}, steps[] = {1, 1, 1};
+    const auto swizzle = span == 32   ? CU_TENSOR_MAP_SWIZZLE_32B
+                         : span == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                      : CU_TENSOR_MAP_SWIZZLE_128B;
+    CUtensorMap map;
+    EXPECT_EQ(sm90a::encoder()(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 3, tensor.data, sizes,
+                               strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+              CUDA_SUCCESS);
+    return map;
+  }
+
+  static void load(unsigned to, const CUtensorMap* map, unsigned full) {
+    for (int box = 0; box < boxes; ++box)
+      cp_async_bulk_tensor_3d(to + static_cast<unsigned>(box * box_bytes), map, box * elements, 0,
+                              0, full);
+  }
+
+  static std::uint64_t descriptor(unsigned at) {
+    constexpr std::uint64_t mode = span == 32 ? 3 : span == 64 ? 2 : 1;
+    constexpr std::uint64_t leading = k_contiguous ? 0 : box_bytes, stride = 8 * span;
+    return at >> 4 | leading >> 4 << 16 | stride >> 4 << 32 | mode << 62;
+  }
+};
+
+template <int span, bool a_k, bool b_k>
+static __global__ void multiply_swizzled(const __grid_constant__ CUtensorMap map_a,
+                                         const __grid_constant__ CUtensorMap map_b, float* out) {
+  using A = Swizzled<span, a_k>;
+  using B = Swizzled<span, b_k>;
+  __shared__ alignas(1024) Panel a, b;
+  __shared__ alignas(8) std::uint64_t full;
+  if (threadIdx.x == 0) {
+    mbarrier_init(shared_address(&full), 1);
+    fence_mbarrier_init();
+    mbarrier_arrive_expect_tx(shared_address(&full),
+                              A::boxes * A::box_bytes + B::boxes * B::box_bytes);
+    A::load(shared_address(&a), &map_a, shared_address(&full));
+    B::load(shared_address(&b), &map_b, shared_address(&full));
+  }
+  __syncthreads();
+  mbarrier_wait_parity(shared_address(&full), 0);
+  float sum[32] = {};
+  wgmma_fence();
+  wgmma_64xn<__nv_bfloat16, 64, !a_k, !b_k>(sum, A::descriptor(shared_address(&a)),
+                                            B::descriptor(shared_address(&b)));
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+  store_sums(out, sum);
+}
+
+template <int span, bool a_k, bool b_k>
+void expect_product() {
+  Tensor a = a_k ? Tensor(64, 16, 2) : Tensor(16, 64, 2);
+  Tensor b = b_k ? Tensor(64, 16, 5) : Tensor(16, 64, 5);
+  const CUtensorMap map_a = Swizzled<span, a_k>::map(a), map_b = Swizzled<span, b_k>::map(b);
+  std::vector<float> out(64 * 64);
+  EXPECT_EQ(complaint([&] {
+              multiply_swizzled<span, a_k, b_k><<<1, 128, 0, nullptr>>>(map_a, map_b, out.data());
+            }),
+            "");
+  for (int row = 0; row < 64; ++row)
+    for (int column = 0; column < 64; ++column) {
+      float sum = 0;
+      for (int k = 0; k < 16; ++k)
+        sum += (a_k ? a.at(row, k) : a.at(k, row)) * (b_k ? b.at(column, k) : b.at(k, column));
+      ASSERT_EQ(out[static_cast<std::size_t>(row * 64 + column)], sum)
+          << span << ' ' << a_k << b_k << ' ' << row << ' ' << column;
+    }
+}
+
+template <int span>
+void expect_products() {
+  expect_product<span, true, true>();
+  expect_product<span, true, false>();
+  expect_product<span, false, true>();
+  expect_product<span, false, false>();
+}
+
+TEST(Wgmma, ReadsEverySwizzleInEitherDirection) {
+  expect_products<128>();
+  expect_products<64>();
+  expect_products<32>();
 }
 
 /// The operands come by threads, not by the copy engine.
