@@ -4,13 +4,14 @@
 
 #include <sys/mman.h>
 
-#include <cstdint>
 #include <new>
 
 namespace gemm::emulation {
 namespace {
 
 constexpr std::size_t stack_bytes = 128 << 10, guard_bytes = 4 << 10;
+
+Fiber* entering = nullptr;  // a context's function takes no pointer
 
 /// Stacks begin at different places of their pages: a cache holds few lines of the same place.
 std::size_t unused_bytes() {
@@ -38,9 +39,7 @@ void Fiber::start(void (*function)(void*), void* argument) {
   argument_ = argument;
   if (waits_for_function_) return;
   entered_ = false;
-  const auto self = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&first_, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self),
-              static_cast<unsigned>(self >> 32));
+  makecontext(&first_, enter, 0);
 }
 
 // Contexts only make the first step onto a stack: switching them asks the kernel for the signal
@@ -49,6 +48,7 @@ void Fiber::resume() {
   if (_setjmp(outside_) != 0) return;
   if (entered_) _longjmp(inside_, 1);
   entered_ = true;
+  entering = this;
   setcontext(&first_);
 }
 
@@ -56,10 +56,7 @@ void Fiber::suspend() {
   if (_setjmp(inside_) == 0) _longjmp(outside_, 1);
 }
 
-void Fiber::enter(unsigned low, unsigned high) {
-  auto* self = reinterpret_cast<Fiber*>(static_cast<std::uintptr_t>(high) << 32 | low);
-  self->run_one_after_another();
-}
+void Fiber::enter() { entering->run_one_after_another(); }
 
 // Stays on its stack from one function to the next: another entry costs more than a short function.
 void Fiber::run_one_after_another() {

@@ -25,7 +25,7 @@ class Fiber {
   void suspend();
 
  private:
-  static void enter(unsigned low, unsigned high);
+  static void enter();
   [[noreturn]] void run_one_after_another();
 
   void* stack_;

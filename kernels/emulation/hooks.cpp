@@ -20,6 +20,8 @@ inline void access(void* pointer, unsigned bytes, bool write) {
 
 }  // namespace
 
+// The names are the compiler's.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 #define GEMM_HOOKS(BYTES)                                                 \
   void __tsan_read##BYTES(void* p) { access(p, BYTES, false); }           \
   void __tsan_write##BYTES(void* p) { access(p, BYTES, true); }           \
@@ -53,3 +55,4 @@ int __tsan_atomic32_fetch_sub(volatile int* at, int by, int) {
   return __atomic_fetch_sub(at, by, __ATOMIC_SEQ_CST);
 }
 }
+// NOLINTEND(bugprone-reserved-identifier)

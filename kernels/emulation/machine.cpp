@@ -66,7 +66,7 @@ class Scheduler {
   void add(std::function<void()> event) { events_.push_back(std::move(event)); }
   double early() const { return tempo_.early; }
   bool pauses() { return luck.chance(tempo_.pause); }
-  void failed(std::exception_ptr error) { error_ = error; }
+  void failed(std::exception_ptr error) { error_ = std::move(error); }
 
  private:
   void step() {
