@@ -101,7 +101,8 @@ class Resources:
             return None
         run = {own}
         if own == _DISPATCH:
-            run.update(function.kernel for function in self.functions.values())
+            of_others = (function.kernel for function in self.functions.values())
+            run.update(name for name in of_others if "+" not in name)  # it launches no pitfall
         codes = sorted(f"{f.key} {f.code}" for f in self.functions.values() if f.kernel in run)
         host = [self.host_code[name] for name in sorted(run & self.host_code.keys())]
         return _digest([*codes, *host])

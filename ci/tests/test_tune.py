@@ -39,6 +39,7 @@ class Tuning:
     environment: dict[str, str] = field(default_factory=lambda: {"commit": "c0ffee", "sms": "132"})
     device: str = "gpu"
     injected: str = ""
+    harness: str = "1"
 
     def __call__(self, **changes: Any) -> int:
         catalog = catalog_document(KERNELS, self.problems, self.device)
@@ -47,7 +48,7 @@ class Tuning:
             "gpu": "Test GPU",
             "driver": "580.1",
             "nvcc": "13.0.88",
-            "harness": "1",
+            "harness": self.harness,
         }
         catalog["kernels"][KERNELS.index("dispatch")]["stage"] = "dispatch"
         document = run_document(catalog, self.series, **({"selection": "tune"} | changes))
@@ -291,6 +292,7 @@ UNFIT: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"selection": "pr"}, "selection pr; measure `gemmwatch run --selection tune`"),
     ({"device": "host"}, {}, "a host.*measure on a GPU"),
     ({"injected": "slow:large:5%"}, {}, "slow:large:5%.*measure without it"),
+    ({"harness": "1 burst"}, {}, "bursts.*measure under another --load"),
     ({}, {"filter": "large"}, "filtered.*measure without --filter"),
     ({"environment": {"commit": "abc"}}, {}, "multiprocessors"),
 ]
@@ -308,6 +310,11 @@ def test_a_run_that_no_kernel_may_be_chosen_by_is_refused(
     assert str(tune.folder / "run.json") in message
     assert re.search(why, message)
     assert not tune.file.exists()
+
+
+def test_a_run_under_sustained_load_may_choose(tune: Tuning) -> None:
+    tune.harness = "1 sustained"
+    assert tune() == Exit.ok
 
 
 def test_two_trials_are_too_few(tune: Tuning, capsys: pytest.CaptureFixture[str]) -> None:

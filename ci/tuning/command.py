@@ -83,6 +83,10 @@ def _refuse_unfit(samples: Samples, policy: Policy) -> None:
     if samples.injected:
         wrong = f"it carries an artificial change ({samples.injected})"
         _refuse(samples, wrong, "without it")
+    if samples.load == "burst":
+        _refuse(
+            samples, "it was measured in bursts, which nobody's work is", "under another --load"
+        )
     if samples.filter:
         _refuse(samples, f"it was filtered ({samples.filter})", "without --filter")
     if samples.trials < policy.min_trials:

@@ -235,12 +235,16 @@ def test_another_tile_of_a_kernel_is_the_code_of_its_file() -> None:
 
 
 def test_dispatch_is_the_same_code_only_if_all_that_it_may_launch_is() -> None:
-    def code(of: str = "dispatch", host: str = "hh", device: str = "dd") -> str | None:
+    def code(
+        of: str = "dispatch", host: str = "hh", device: str = "dd", pitfall: str = "pp"
+    ) -> str | None:
         rung = function("rung", kernel="wgmma_tma", code=device)
+        lesson = function("rung", kernel="wgmma_tma+slow", code=pitfall)
         host_code = {"dispatch": "aa", "wgmma_tma": host, "cpu_tiled": "cc"}
-        return Resources.of("13.0.88", [rung], host_code).code_of(of)
+        return Resources.of("13.0.88", [rung, lesson], host_code).code_of(of)
 
     assert code() == code() is not None
+    assert code(pitfall="other") == code()
     assert len({code(), code(host="other"), code(device="other"), code("wgmma_tma")}) == 4
 
 
