@@ -14,6 +14,10 @@ inline constexpr double slow_launch_s = 0.1;
 /// A block is as many launches as fill this time; the event pair's own 1-2 us are then below 0.1%.
 inline constexpr double block_s = 2.5e-3;
 
+/// What a GPU is given to do before the first block of several, so that the host has enqueued that
+/// block when its time begins.
+inline constexpr double head_start_s = 100e-6;
+
 /// Time that each of kernel and control runs before anything is kept.
 inline constexpr double warmup_s = 2.5e-3;
 

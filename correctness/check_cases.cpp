@@ -66,6 +66,10 @@ std::vector<Case> cases_of_edges(const CheckOptions& options, const Device& devi
           {kernel, problems[i], chosen(options, check_regimes(i)), kernel->refuses(problems[i])});
     for (const Problem& problem : scalar_problems())
       cases.push_back({kernel, problem, chosen(options, all_regimes()), kernel->refuses(problem)});
+    if (device.space == Space::gpu)
+      for (const Problem& problem : wave_problems())
+        cases.push_back(
+            {kernel, problem, chosen(options, {Regime::wide_integer}), kernel->refuses(problem)});
   }
   return cases;
 }

@@ -109,6 +109,21 @@ std::vector<Problem> scalar_problems() {
   return problems;
 }
 
+std::vector<Problem> wave_problems() {
+  std::vector<Problem> problems;
+  for (const Precision precision : precisions) {
+    problems.push_back({.shape = {2056, 8200, 72}, .precision = precision, .layout = Layout::nt});
+    problems.push_back({.shape = {1032, 4104, 72},
+                        .precision = precision,
+                        .layout = precision == Precision::tf32 ? Layout::nt : Layout::nn,
+                        .batch = 4,
+                        .alpha = 2,
+                        .beta = -0.5,
+                        .pad = {8, 8, 8}});
+  }
+  return problems;
+}
+
 std::vector<Problem> sanitizer_problems() {
   std::vector<Problem> problems;
   for (const Precision precision : precisions)
@@ -139,7 +154,8 @@ std::vector<Problem> emulation_problems() {
       {.shape = {33, 65, 129}, .alpha = 0.5, .beta = 2, .pad = {1, 3, 5}},
       {.shape = {128, 256, 64}, .batch = 2},
       {.shape = {200, 72, 136}, .batch = 2, .alpha = 0.7, .beta = 0.3, .pad = {0, 0, 1}},
-      {.shape = {136, 264, 0}, .beta = 0.5}};
+      {.shape = {136, 264, 0}, .beta = 0.5},
+      {.shape = {2312, 136, 8}}};  // more than one band of a tile list
   std::vector<Problem> problems;
   std::size_t turn = 0;
   const auto add = [&](Problem problem, Precision precision, Layout layout) {

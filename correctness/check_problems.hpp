@@ -23,6 +23,10 @@ std::vector<Regime> check_regimes(std::size_t i);
 /// (alpha = beta = 0), a negative alpha, and no powers of two.
 std::vector<Problem> scalar_problems();
 
+/// For kernels whose blocks stay on their SM: more tiles than a GPU of 132 SMs takes in two rounds,
+/// with and without a C that is read first, in one layout of each kind and every precision.
+std::vector<Problem> wave_problems();
+
 /// A few problems that end inside tiles, in every layout and precision, for a tool that slows a GPU
 /// down a hundredfold.
 std::vector<Problem> sanitizer_problems();

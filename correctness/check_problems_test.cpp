@@ -105,6 +105,14 @@ TEST_P(CheckProblems, MeetEveryRegime) {
           << name(regime);
 }
 
+TEST(WaveProblems, GiveEveryBlockThatStaysAThirdTile) {
+  constexpr std::int64_t blocks = 132, largest_tile = 128 * 256;
+  for (const Problem& problem : wave_problems()) {
+    const std::int64_t outputs = problem.shape.m * problem.shape.n * problem.batch;
+    EXPECT_GT(outputs, 3 * blocks * largest_tile) << problem.id();
+  }
+}
+
 TEST(EmulationProblems, AreSmallAndMeetEveryLayoutAndPrecision) {
   std::set<std::pair<Precision, Layout>> met, met_with_aligned_rows;
   for (const Problem& problem : emulation_problems()) {

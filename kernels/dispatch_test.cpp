@@ -40,21 +40,30 @@ std::string_view picked(const std::vector<Kernel>& kernels, const char* problem,
 TEST(Dispatch, ExpectsWholeWaves) {
   const Kernel large = kernel("large", {128, 256, 2});
   // 66 stacks of 256 x 256 at a time: 8 x 8 of them are one wave, 9 x 8 are two.
-  const double one = expected_s(large, parse_problem("bf16/nn/2048x2048x4096"), 700, 132);
-  const double two_waves = expected_s(large, parse_problem("bf16/nn/2304x2048x4096"), 700, 132);
+  const auto seconds = [&](const char* problem) {
+    return expected(large, parse_problem(problem), 700, 132).seconds();
+  };
+  const double one = seconds("bf16/nn/2048x2048x4096");
+  const double two_waves = seconds("bf16/nn/2304x2048x4096");
   EXPECT_DOUBLE_EQ(one, 2.0 * 128 * 256 * 4096 * 132 / 700e12);
   EXPECT_DOUBLE_EQ(two_waves, 2 * one);
 }
 
 TEST(Dispatch, ExpectsNothingFasterThanItsBytes) {
   const Problem decode = parse_problem("bf16/nn/1x4096x4096");
-  EXPECT_DOUBLE_EQ(expected_s(kernel("small", {64, 128, 1}), decode, 1e6, 132),
+  EXPECT_DOUBLE_EQ(expected(kernel("small", {64, 128, 1}), decode, 1e6, 132).seconds(),
                    decode.bytes() / 4.3e12);
 }
 
 TEST(Dispatch, TakesTheFasterTileWhereWavesAreFullAndTheSmallerOneWhereTheyAreNot) {
   EXPECT_EQ(picked(two, "bf16/nn/8192x8192x8192", rates), "large");
   EXPECT_EQ(picked(two, "bf16/nn/512x4096x4096", rates), "small");
+}
+
+TEST(Dispatch, WhereBytesDecideTakesTheKernelThatLeavesThemTheMostTime) {
+  const std::vector<Kernel> ladder{kernel("slow", {128, 256, 1}), kernel("large", {128, 256, 2})};
+  const Table both{{{"slow", Precision::bf16, 250}, {"large", Precision::bf16, 700}}, {}};
+  EXPECT_EQ(picked(ladder, "bf16/nn/8192x8192x32", both), "large");
 }
 
 TEST(Dispatch, Fp16TakesWhatBf16Would) {

@@ -67,7 +67,7 @@ inline constexpr Fault faults[] = {
     {"wgmma_specialized_missing_full_wait", "sm90a/wgmma_specialized.cu", "wide_integer",
      "consumers do not wait for a stage to be full"},
     {"wgmma_pingpong_sums_not_cleared", "sm90a/wgmma_pingpong.cu", "wide_integer",
-     "a group's second tile is added to its first", "bf16/nn/2048x4096x64"},
+     "a group's second tile is added to its first"},
     {"vectorized_wrong_rows", "simt/vectorized.cu", "wide_integer",
      "one step of k reads the elements of A from 8 rows away"},
 

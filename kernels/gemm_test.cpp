@@ -225,6 +225,13 @@ TEST(Selection, TilesToChooseFromAreVisitedByTuneAndOtherTilesOfARungByNothingEl
         << point.id();
     EXPECT_TRUE(point.problem.groups & tune_set) << point.id();
   }
+#ifdef GEMMWATCH_WITH_CUDA
+  const std::set<std::string> ids = ids_of(select(Selection::tune, hopper));
+  for (const char* id : {"wgmma_persistent_128x176x2/bf16/nt/4096x2112x7168",
+                         "wgmma_pingpong_64x128x1/bf16/nn/512x4096x4096",
+                         "mma_pipelined/tf32/nt/4096x4096x4096", "dispatch/fp32/nn/4096x4096x4096"})
+    EXPECT_TRUE(ids.contains(id)) << id;
+#endif
 }
 
 TEST(Selection, LessonsAreComparedOnTheirPoints) {
@@ -242,6 +249,9 @@ TEST(Lessons, CompareAtLeastTwoPointsAndTheFirstIsSound) {
     EXPECT_EQ(points.front().find('+'), std::string::npos) << lesson.name;
     for (const std::string& id : points) parse_problem(id.substr(id.find('/') + 1));
     EXPECT_FALSE(lesson.title.empty() || lesson.moral.empty()) << lesson.name;
+#ifdef GEMMWATCH_WITH_CUDA
+    for (const std::string& id : points) EXPECT_NO_THROW(parse_point(id)) << "not in this build";
+#endif
     if (lesson.source.empty()) continue;
     EXPECT_NE(lesson.points.find("+" + std::string(lesson.name) + "/"), std::string_view::npos)
         << lesson.name << ": its variant is not among its points";

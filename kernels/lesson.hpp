@@ -23,9 +23,11 @@ struct Lesson {
 inline constexpr Lesson lessons[] = {
     {"bank_conflicts", "simt/vectorized.cu", "Rows of shared memory that begin in one bank",
      "vectorized/fp32/nn/4096x4096x4096 vectorized+bank_conflicts/fp32/nn/4096x4096x4096",
-     "Without the 16 bytes of padding a row, the 8 rows that a warp writes when it transposes A "
-     "lie in "
-     "the same banks, and each store takes 8 passes. Nothing else changes."},
+     "Without the 16 bytes of padding a row, the rows that a warp writes at once when it "
+     "transposes A "
+     "lie in the same banks: a store takes two passes here, where a thread brings 16 bytes, and up "
+     "to "
+     "eight where it brings single words. Nothing else changes."},
     {"register_spills", "simt/warp_tiled.cu", "A second block an SM, paid in registers",
      "warp_tiled/fp32/nn/4096x4096x4096 warp_tiled+register_spills/fp32/nn/4096x4096x4096",
      "Two blocks an SM leave a thread 128 registers, as many as it has sums: the compiler puts "

@@ -11,8 +11,8 @@
 
 namespace gemm::device {
 
-/// Floats from one row of a panel, [k][outer], to the next. Whoever transposes writes 8 rows at
-/// once, which the 4 floats of padding put into 8 different groups of 4 banks; 16-byte accesses
+/// Floats from one row of a panel, [k][outer], to the next. Whoever transposes writes up to 8 rows
+/// at once, which the 4 floats of padding put into 8 different groups of 4 banks; 16-byte accesses
 /// stay aligned, and an element's place is an offset that the compiler knows.
 template <int outer>
 inline constexpr int panel_pitch = outer + 4;

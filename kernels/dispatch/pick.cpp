@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gemm::dispatch {
 namespace {
@@ -34,8 +35,8 @@ std::int64_t pieces(std::int64_t whole, std::int64_t piece) { return (whole + pi
 
 }  // namespace
 
-double expected_s(const Kernel& kernel, const Problem& problem, double tflops,
-                  int multiprocessors) {
+Expectation expected(const Kernel& kernel, const Problem& problem, double tflops,
+                     int multiprocessors) {
   const Tile& tile = kernel.tile;
   const std::int64_t stacks = pieces(problem.shape.m, std::int64_t{tile.m} * tile.blocks) *
                               pieces(problem.shape.n, tile.n) * problem.batch;
@@ -43,23 +44,24 @@ double expected_s(const Kernel& kernel, const Problem& problem, double tflops,
   const double flops_of_a_wave = 2.0 * tile.m * tile.n * static_cast<double>(problem.shape.k) *
                                  static_cast<double>(multiprocessors);
   const auto waves = static_cast<double>(pieces(stacks, at_once));
-  return std::max(waves * flops_of_a_wave / (tflops * 1e12), problem.bytes() / bytes_per_s);
+  return {waves * flops_of_a_wave / (tflops * 1e12), problem.bytes() / bytes_per_s};
 }
 
 const Kernel* pick(const std::vector<Kernel>& kernels, const Problem& problem, const Table& table,
                    const Device& device, int multiprocessors) {
   const Choice* choice = choice_for(table, problem);
   const Kernel* best = nullptr;
-  double best_s = INFINITY;
+  std::pair<double, double> least{INFINITY, INFINITY};
   for (const Kernel& kernel : kernels) {
     if (kernel.tile.m == 0 || !runs_on(kernel.arch, device) || kernel.refuses(problem)) continue;
     if (choice && choice->kernel == kernel.name) return &kernel;
     const Rate* rate = rate_of(table, kernel, problem.precision);
     if (!rate) continue;
-    const double seconds = expected_s(kernel, problem, rate->tflops, multiprocessors);
-    if (seconds < best_s) {
+    // Where bytes decide, the one that has the most time left over for them.
+    const Expectation one = expected(kernel, problem, rate->tflops, multiprocessors);
+    if (const std::pair time{one.seconds(), one.waves_s}; time < least) {
       best = &kernel;
-      best_s = seconds;
+      least = time;
     }
   }
   return best;

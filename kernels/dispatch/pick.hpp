@@ -34,9 +34,14 @@ struct Table {
 /// The table of tuned.cpp.
 const Table& tuned();
 
-/// Seconds that the model expects: whole waves at the kernel's rate, or the bytes that must be
-/// moved, whichever takes longer.
-double expected_s(const Kernel& kernel, const Problem& problem, double tflops, int multiprocessors);
+/// What the model expects of a kernel: whole waves at its rate take `waves_s`, and nothing is over
+/// before the bytes are moved, which takes `bytes_s`.
+struct Expectation {
+  double waves_s, bytes_s;
+  double seconds() const { return waves_s > bytes_s ? waves_s : bytes_s; }
+};
+Expectation expected(const Kernel& kernel, const Problem& problem, double tflops,
+                     int multiprocessors);
 
 /// The kernel for the problem among those that have a tile, run on the device and accept it.
 /// nullptr if there is none of which the table knows the rate.

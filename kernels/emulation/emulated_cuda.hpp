@@ -58,7 +58,3 @@ T __shfl_sync(unsigned lanes, T value, int source) {
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
-template <class T>
-T __shfl_xor_sync(unsigned lanes, T value, int mask) {
-  return __shfl_sync(lanes, value, static_cast<int>(::gemm::emulation::self().lane) ^ mask);
-}

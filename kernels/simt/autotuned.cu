@@ -11,8 +11,8 @@
 // loop.
 //
 // The tile and the number of parts that k is cut into are chosen by predicted time: waves of tiles
-// over SMs, times the cost of a tile. The benchmark measures the best few predictions once a run
-// and keeps the fastest. Parts of k meet in the workspace, and a second pass adds them in order.
+// over SMs, times the cost of a tile. Parts of k meet in the workspace, and a second pass adds them
+// in order.
 //
 // Bytes: a 128 x 256 tile takes 43 flops a byte of device memory, and a step of k reads 6 times 16
 // bytes for 128 multiply-adds of a thread. The lanes lie so that each of these reads takes 2 of the
@@ -280,25 +280,13 @@ static void add_choices(const gemm::Problem& problem, std::vector<Choice>& to) {
   }
 }
 
-/// The choices that seem best, best first.
-static std::vector<Choice> choices(const gemm::Problem& problem) {
-  constexpr std::size_t most = 8;
+static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   std::vector<Choice> all;
   std::apply([&](auto... tile) { (add_choices<decltype(tile)>(problem, all), ...); },
              Configurations());
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Choice& x, const Choice& y) { return x.cost < y.cost; });
-  all.resize(std::min(all.size(), most));
-  return all;
-}
-
-static int variants(const gemm::Problem& problem) {
-  return static_cast<int>(choices(problem).size());
-}
-
-static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
-  const Choice choice = choices(problem).at(static_cast<std::size_t>(operands.variant));
-  choice.launch(problem, operands, choice.parts);
+  const auto best = std::min_element(
+      all.begin(), all.end(), [](const Choice& x, const Choice& y) { return x.cost < y.cost; });
+  best->launch(problem, operands, best->parts);
 }
 
 static gemm::Refusal refuses(const gemm::Problem& problem) {
@@ -315,7 +303,6 @@ const gemm::Register registered{
      .arch = gemm::Arch::any,
      .refuses = refuses,
      .launch = launch,
-     .variants = variants,
      .tile = {32, 128, 1}}};  // the smallest: it chooses among its own
 
 }  // namespace gemm::simt::autotuned

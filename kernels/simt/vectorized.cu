@@ -3,8 +3,8 @@
 // Idea: the rung below moves one word an instruction, 16 loads for 64 multiply-adds. Here device
 // memory, shared memory and C are accessed 16 bytes at a time: 4 loads for 64 multiply-adds. That
 // needs the panels of A and B as [k][outer] in shared memory, so whichever operand is contiguous
-// along k is transposed on its way in, word by word. A plain transposition would put the 8 rows
-// that a warp writes into the same banks; 16 bytes of padding a row put them into different ones
+// along k is transposed on its way in, word by word. A plain transposition would put the rows
+// that a warp writes at once into the same banks; 16 bytes of padding a row put them into others
 // (device/panel_map.hpp, and bank_conflicts_test.cpp, which counts). Panels that lie wholly inside
 // an operand are read without a mask.
 //

@@ -84,6 +84,9 @@ inline CUtensorMap tensor_map(Precision precision, const Stored& matrix, unsigne
 /// What the copy engine and wgmma cannot do.
 inline Refusal refuses(const Problem& problem) {
   if (Refusal reason = cuda::refuses_fp32_and_tf32_across_k(problem)) return reason;
+  for (const std::int64_t side : {problem.shape.m, problem.shape.n, problem.shape.k, problem.batch})
+    if (side > 0x7fffffff)
+      return "the copy engine counts to 2^31 - 1 in each direction, not to " + std::to_string(side);
   const auto bytes = static_cast<std::int64_t>(element_bytes(problem.precision));
   for (const std::int64_t stride :
        {problem.lda(), problem.ldb(), problem.a_stride(), problem.b_stride()})

@@ -79,9 +79,5 @@ void wgmma_64xn(float (&d)[n / 2], std::uint64_t a, std::uint64_t b) {
                 "tf32 operands are contiguous along k");
   emulation::wgmma({tensor_core_element<Storage>, n, a_m_contiguous, b_n_contiguous, a, b}, d);
 }
-template <class Storage, bool a_m_contiguous, bool b_n_contiguous>
-void wgmma_64x256(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-  wgmma_64xn<Storage, 256, a_m_contiguous, b_n_contiguous>(d, a, b);
-}
 
 }  // namespace gemm::device
