@@ -94,9 +94,9 @@ std::string Options::injected() const {
 }
 
 std::string Options::harness() const {
-  const std::string version(protocol::harness);
-  if (load == Load::trial) return version;
-  return version + " " + std::string(load_names[static_cast<std::size_t>(load)]);
+  std::string named(protocol::harness);
+  if (load != Load::trial) named.append(" ").append(load_names[static_cast<std::size_t>(load)]);
+  return named;
 }
 
 Options take_options(int& argc, char** argv) {

@@ -16,8 +16,8 @@ __device__ inline unsigned shared_address(const void* pointer) {
 __device__ inline void cp_async_16(unsigned to, const void* from, int valid) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid));
 }
-/// cp.async.ca.shared.global: 4 bytes past the registers; 0 bytes read, and zero written, if `valid`
-/// is 0.
+/// cp.async.ca.shared.global: 4 bytes past the registers; 0 bytes read, and zero written, if
+/// `valid` is 0.
 __device__ inline void cp_async_4(unsigned to, const void* from, int valid) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(valid));
 }

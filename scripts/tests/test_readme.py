@@ -35,7 +35,8 @@ ELSEWHERE = {
     "scripts/gemmwatch evidence --check": "ci/tests/test_evidence.py",
     "scripts/gemmwatch evidence measure --name NAME --source TEXT --minutes 9": "likewise",
     "scripts/comment": "scripts/tests/test_lab.py",
-    "build/cuda/kernels/emulation/gemmwatch-emulate --device=host --under-emulation": "ctest: emulate_*",
+    "build/cuda/kernels/emulation/gemmwatch-emulate --device=host "
+    "--under-emulation": "ctest: emulate_*",
     "build/cuda/kernels/emulation/gemmwatch-emulate --device=host --kernel=wgmma_tma "
     "--problem=bf16/nn/129x264x64": "likewise; it wants the CUDA toolkit",
     "scripts/tune": "scripts/tests/test_tune.py; it wants a GPU",
