@@ -170,6 +170,8 @@ std::vector<Problem> emulation_problems() {
     for (const Problem& problem : elsewhere)
       add(problem, precision, precision == Precision::tf32 ? Layout::nt : pick(layouts, turn++));
   }
+  // Few outputs and a long k, which a rung may cut into parts.
+  add({.shape = {32, 36, 4096}}, Precision::fp32, Layout::nn);
   return problems;
 }
 
