@@ -115,6 +115,15 @@ struct PipelineStage {
 /// Shared memory through which a warp puts its outputs in order: 16 rows of 128 bytes.
 constexpr int staging_bytes = 16 * line_bytes;
 
+/// What a block of two consumer warpgroups that stays on its SM asks for: as many stages as there
+/// is room for, and staging.
+template <class Stage>
+struct BlockMemory {
+  static constexpr int all_staging_bytes = 2 * 4 * staging_bytes;
+  static constexpr int stages = (block_bytes - atom_bytes - all_staging_bytes) / Stage::bytes;
+  static constexpr int bytes = stages * Stage::bytes + all_staging_bytes + atom_bytes;
+};
+
 /// Chunk c of 16 bytes of row r lies at c ^ (2 r + r / 4), modulo 8: whatever a warp accesses at
 /// once below then lies in all banks.
 __device__ inline int staged(int row, int chunk) {

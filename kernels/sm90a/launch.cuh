@@ -1,6 +1,8 @@
 // Where the vocabulary meets the wgmma rungs: tensor maps for both operands, and the launch itself.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/launch.cuh"
 #include "kernels/sm90a/tensor_map.hpp"
 
@@ -46,6 +48,17 @@ void launch(Kernel kernel, unsigned blocks, int threads, int memory_bytes, cudaS
     throw std::runtime_error("the device does not grant " + std::to_string(memory_bytes) +
                              " bytes of shared memory a block");
   kernel<<<blocks, threads, memory_bytes, stream>>>(product, maps.a, maps.b, more...);
+}
+
+/// The same for blocks that stay on their SM: as many clusters of them as the device holds at once,
+/// but no more than there are stacks.
+template <class Kernel, class Product>
+void launch_to_stay(Kernel kernel, unsigned stacks, unsigned cluster, int threads, int memory_bytes,
+                    cudaStream_t stream, const Product& product, const Maps& maps,
+                    std::int64_t batches) {
+  const unsigned clusters = std::min(stacks, cuda::multiprocessors() / cluster);
+  launch(kernel, clusters * cluster, threads, memory_bytes, stream, product, maps,
+         static_cast<unsigned>(batches));
 }
 
 }  // namespace gemm::sm90a

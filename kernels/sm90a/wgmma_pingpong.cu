@@ -8,8 +8,6 @@
 //
 // Bytes: 64 x 256 tiles, two of a cluster sharing B, take 85 flops a byte of L2 in 16 bits, where
 // the rung below takes 128: what is won in time is paid in traffic, and so in power.
-#include <algorithm>
-
 #include "kernels/device/tile_list.cuh"
 #include "kernels/device/wgmma_tile.cuh"
 #include "kernels/fault.hpp"
@@ -23,18 +21,13 @@ using namespace gemm::device::wgmma;
 constexpr int tile_m = group_m;
 constexpr int consumers = 2, threads = (1 + consumers) * 128;
 constexpr int producer_registers = 56, consumer_registers = 224;
-constexpr int all_staging_bytes = consumers * 4 * staging_bytes;
-
-/// As many as there is room for.
-template <class Stage>
-constexpr int stages_of = (block_bytes - atom_bytes - all_staging_bytes) / Stage::bytes;
 
 template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_n, int cluster>
 static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads, 1)
     gemm_wgmma_pingpong(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
                         const __grid_constant__ CUtensorMap map_b, unsigned batches) {
   using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous, tile_m, tile_n>;
-  constexpr int stages = stages_of<Both>;
+  constexpr int stages = BlockMemory<Both>::stages;
   extern __shared__ char memory[];
   __shared__ alignas(8) std::uint64_t full_barriers[stages], empty_barriers[stages];
   __shared__ alignas(8) std::uint64_t turn_barriers[consumers];
@@ -121,11 +114,9 @@ static void launch(const gemm::Problem& problem, const gemm::Operands& operands)
         using Storage = gemm::cuda::StorageOf<decltype(product)>;
         constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
         using Both = PipelineStage<Storage, a_k, b_k, tile_m, tile_n>;
-        constexpr int memory_bytes = stages_of<Both> * Both::bytes + all_staging_bytes + atom_bytes;
-        const unsigned clusters = std::min(stacks, gemm::cuda::multiprocessors() / cluster);
-        gemm::sm90a::launch(gemm_wgmma_pingpong<Storage, a_k, b_k, tile_n, cluster>,
-                            clusters * cluster, threads, memory_bytes, stream, product, maps,
-                            static_cast<unsigned>(problem.batch));
+        gemm::sm90a::launch_to_stay(gemm_wgmma_pingpong<Storage, a_k, b_k, tile_n, cluster>, stacks,
+                                    cluster, threads, BlockMemory<Both>::bytes, stream, product,
+                                    maps, problem.batch);
       });
 }
 
