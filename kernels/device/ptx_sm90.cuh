@@ -94,6 +94,17 @@ __device__ inline void mbarrier_arrive_cluster(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// -- Programmatic dependent launch: grids of one stream that overlap
+
+/// What the stream holds next may start where this grid leaves room.
+__device__ inline void griddepcontrol_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+/// Waits until the grids before this one are complete and what they wrote is visible.
+__device__ inline void griddepcontrol_wait() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 // -- Matrix store
 
 /// stmatrix .x4: four 8 x 8 matrices of 16-bit elements, as ldmatrix_x4 reads them: lane i gives
@@ -132,11 +143,12 @@ __device__ inline void wgmma_wait_group() {
 /// A matrix descriptor for shared memory in 128-byte swizzle: 8 lines of 128 bytes are one
 /// 1024-byte atom, and atoms follow one another along the lines. `leading_bytes` is from one
 /// 128-byte column of atoms to the next; only operands that are contiguous along m or n use it.
-/// Adding 1 to a descriptor moves it by wgmma_descriptor_unit bytes.
+/// Adding 1 to a descriptor moves it by wgmma_descriptor_unit bytes. The address has 18 bits there:
+/// above them a block of a cluster finds its rank, also in the addresses of its own memory.
 constexpr int wgmma_descriptor_unit = 16;
 __device__ inline std::uint64_t wgmma_descriptor(unsigned address, int leading_bytes) {
   constexpr std::uint64_t swizzle_128 = 1ull << 62, atom_stride = 1024;
-  return address >> 4 | static_cast<std::uint64_t>(leading_bytes >> 4) << 16 |
+  return (address & 0x3ffff) >> 4 | static_cast<std::uint64_t>(leading_bytes >> 4) << 16 |
          (atom_stride >> 4) << 32 | swizzle_128;
 }
 

@@ -83,6 +83,8 @@ struct PipelineStage {
   using A = Panel<Storage, a_k_contiguous, tile_m>;
   using B = Panel<Storage, b_k_contiguous, tile_n>;
   static constexpr int bytes = A::bytes + B::bytes;
+  /// To the descriptor of the next 64 rows of A: as many lines, or a slab, which is as large.
+  static constexpr int next_group = group_m * line_bytes / wgmma_descriptor_unit;
 
   /// Starts bringing panel `panel` of the tile; `full` completes when all of it is there. The
   /// blocks of a cluster lie above one another, with one B among them: each brings a share of it.
@@ -99,17 +101,28 @@ struct PipelineStage {
                                            batch, full, rank);
   }
 
-  /// Starts multiplying the stage into the 64 rows of warpgroup `group`, as one group of wgmma.
-  static __device__ void multiply(float (&sum)[tile_n / 2], unsigned at, int group) {
-    const std::uint64_t a = A::descriptor(at, group * group_m);
-    const std::uint64_t b = B::descriptor(at + A::bytes, 0);
+  /// Starts multiplying the stage into `groups` times 64 rows of the tile, from `row` on, as one
+  /// group of wgmma.
+  template <int groups>
+  static __device__ void multiply(float (&sum)[groups][tile_n / 2], unsigned at, int row) {
+    const std::uint64_t a = A::descriptor(at, row), b = B::descriptor(at + A::bytes, 0);
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < steps; ++step)
-      wgmma_64xn<Storage, tile_n, !a_k_contiguous, !b_k_contiguous>(sum, a + step * A::next_step,
-                                                                    b + step * B::next_step);
+#pragma unroll
+      for (int g = 0; g < groups; ++g)
+        wgmma_64xn<Storage, tile_n, !a_k_contiguous, !b_k_contiguous>(
+            sum[g], a + step * A::next_step + g * next_group, b + step * B::next_step);
     wgmma_commit_group();
   }
+};
+
+/// How many registers a thread has, of a producer warpgroup and of two consumer warpgroups that
+/// each sum up rows x tile_n.
+template <int rows, int tile_n>
+struct ConsumerRegisters {
+  static constexpr bool many = rows * tile_n / 128 > 128;
+  static constexpr int producer = many ? 40 : 56, consumer = many ? 232 : 224;
 };
 
 /// Shared memory through which a warp puts its outputs in order: 16 rows of 128 bytes.
@@ -163,15 +176,15 @@ __device__ void stage_slice(const float* sum, int pieces, float alpha, char* sta
   }
 }
 
-/// Stores the 64 rows of warpgroup `group`. Stored straight from registers, each line of C would
+/// Stores 64 rows of the tile, from `row` on. Stored straight from registers, each line of C would
 /// leave in pieces of 16 bytes. So each warp puts slices of 128 bytes a row into its `staging` and
 /// takes whole lines out of it.
 template <class Storage, int sums>
-__device__ void store_tile(const Product<Storage>& p, const TileOrigin& tile, int group,
+__device__ void store_rows(const Product<Storage>& p, const TileOrigin& tile, int row,
                            const float (&sum)[sums], char* staging) {
   constexpr int pieces = sums / 4;  // of 16 x 8 outputs
   const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  const long long row0 = tile.row + group * group_m + warp * 16;
+  const long long row0 = tile.row + row + warp * 16;
 
   constexpr int chunk = 16 / sizeof(Storage), slice = line_bytes / sizeof(Storage) / 8;
   if (p.beta == 0.0f && p.n % chunk == 0 &&
@@ -208,6 +221,14 @@ __device__ void store_tile(const Product<Storage>& p, const TileOrigin& tile, in
       if (in_tile < pieces * 8) store_four(p, tile.batch, row0 + row, tile.column + in_tile, four);
     }
   }
+}
+
+/// Stores what multiply<groups> summed, from `row` of the tile on.
+template <class Storage, int groups, int sums>
+__device__ void store_tile(const Product<Storage>& p, const TileOrigin& tile, int row,
+                           const float (&sum)[groups][sums], char* staging) {
+#pragma unroll
+  for (int g = 0; g < groups; ++g) store_rows(p, tile, row + g * group_m, sum[g], staging);
 }
 
 }  // namespace gemm::device::wgmma

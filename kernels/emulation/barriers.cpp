@@ -161,6 +161,8 @@ void cluster_wait() {
   cluster.lesson.teach(thread.present, cluster.met);
 }
 
+void griddepcontrol_wait() { self().waited_for_grids = true; }
+
 void set_registers(int count, bool more) {
   Warp& warp = *self().warp;
   Block& block = *warp.block;

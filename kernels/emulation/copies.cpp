@@ -62,6 +62,8 @@ struct Box {
 };
 
 Box box_of(const CUtensorMap* map, int along, int line, int batch, const char* what) {
+  if (geometry.may_overlap && !self().waited_for_grids)
+    violation(std::string(what) + " before griddepcontrol_wait: the grid may overlap the last");
   const Box box{decoded(map), {along, line, batch}};
   if (box.map.dimensions != 3)
     violation(std::string(what) + ": the tensor map has " + std::to_string(box.map.dimensions) +

@@ -126,7 +126,7 @@ void run_clusters(std::size_t dynamic_bytes, void (*body)(void*), void* argument
 
 /// What the runtime says to a launch before any thread runs.
 cudaError_t refusal(const Configuration& configuration, const void* kernel) {
-  const auto& [grid, block, bytes, stream, cluster] = configuration;
+  const auto& [grid, block, bytes, stream, cluster, may_overlap] = configuration;
   if (count(grid) == 0 || count(block) == 0 || count(block) > most_threads || grid.x > 0x7fffffff ||
       grid.y > 65535 || grid.z > 65535 || block.z > 64)
     return cudaErrorInvalidConfiguration;
@@ -159,7 +159,8 @@ void run_grid(const char* name, const Configuration& configuration, const void* 
   last_error = refusal(configuration, kernel);
   if (last_error != cudaSuccess) return;
   const std::uint64_t schedule = next_schedule++;
-  geometry = {configuration.grid, configuration.block, configuration.cluster};
+  geometry = {configuration.grid, configuration.block, configuration.cluster,
+              configuration.may_overlap};
   for (;;) {
     last_error = cluster_refusal(geometry.grid, geometry.cluster);
     if (last_error != cudaSuccess) return;
@@ -252,10 +253,18 @@ Configuration configuration_of(const cudaLaunchConfig_t& config) {
   Configuration made(config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream);
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = config.attrs[i];
-    if (attribute.id != cudaLaunchAttributeClusterDimension)
-      violation("cudaLaunchKernelEx: the emulator knows the cluster's dimension only");
-    made.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y,
-                    attribute.val.clusterDim.z};
+    switch (attribute.id) {
+      case cudaLaunchAttributeClusterDimension:
+        made.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y,
+                        attribute.val.clusterDim.z};
+        break;
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        made.may_overlap = attribute.val.programmaticStreamSerializationAllowed != 0;
+        break;
+      default:
+        violation("cudaLaunchKernelEx: the emulator does not know attribute " +
+                  std::to_string(attribute.id));
+    }
   }
   return made;
 }

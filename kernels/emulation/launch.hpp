@@ -14,6 +14,7 @@ struct Configuration {
   std::size_t dynamic_bytes;
   cudaStream_t stream;  ///< of no meaning: a launch is complete on return
   dim3 cluster{1, 1, 1};
+  bool may_overlap = false;  ///< programmatic stream serialization: may start under the grid before
 
   Configuration(dim3 grid, dim3 block, std::size_t dynamic_bytes, cudaStream_t stream)
       : grid(grid), block(block), dynamic_bytes(dynamic_bytes), stream(stream) {}

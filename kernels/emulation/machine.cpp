@@ -132,6 +132,8 @@ void* kernel_argument = nullptr;
 void exit_thread(Thread& thread) {
   Block& block = *thread.block;
   Warp& warp = *thread.warp;
+  if (geometry.may_overlap && !thread.waited_for_grids)
+    violation("the thread ends without griddepcontrol_wait, but the grid may overlap the last");
   if (!warp.wgmma.sums.empty())
     violation("the thread ends while wgmma still holds its registers: wgmma_wait_group is missing");
   if (thread.arrived_in_cluster)

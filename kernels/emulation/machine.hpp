@@ -49,6 +49,7 @@ struct Thread {
   std::function<std::string()> waits_for;  ///< for the message of a deadlock
   Present present;
   AsyncCopies copies;
+  bool waited_for_grids = false;
   bool arrived_in_cluster = false;
   std::uint64_t cluster_phase = 0;  ///< at its last arrival
 };
@@ -118,6 +119,7 @@ struct Cluster {
 /// Grid, block and cluster as the launch gave them.
 struct Geometry {
   dim3 grid, block, cluster;
+  bool may_overlap = false;  ///< the grid before, until griddepcontrol_wait
 };
 
 /// The thread that runs. Outside any, there is none to ask for.

@@ -32,6 +32,9 @@ void mbarrier_wait_parity(unsigned barrier, unsigned parity);
 void fence_proxy_async_shared();
 void set_registers(int count, bool more);
 
+/// The grids before are always over. But a grid that may overlap them must not read before.
+void griddepcontrol_wait();
+
 // -- copies
 void cp_async(unsigned to, const void* from, int bytes, int valid);
 void cp_async_commit_group();

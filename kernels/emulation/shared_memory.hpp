@@ -81,7 +81,8 @@ struct Place {
 /// variable, are not aligned, or are of a block that has ended.
 Place place_of(unsigned address, unsigned bytes, unsigned alignment, const char* what);
 
-/// The address of an object in the running thread's block.
+/// The address of an object in the running thread's block. As on the device, bits above the window
+/// are the block's rank in its cluster: a matrix descriptor must not take them in.
 unsigned address_of(const void* pointer);
 /// The same place in another block of the cluster.
 unsigned address_in(unsigned address, unsigned rank);

@@ -39,26 +39,38 @@ void launch_for_layout(const Problem& problem, const Operands& operands, unsigne
       });
 }
 
-/// kernel<<<blocks, threads, memory_bytes, stream>>>(product, map of A, map of B, more...).
-template <class Kernel, class Product, class... More>
-void launch(Kernel kernel, unsigned blocks, int threads, int memory_bytes, cudaStream_t stream,
-            const Product& product, const Maps& maps, More... more) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, memory_bytes) !=
+template <class Kernel>
+void ask_for_shared_memory(Kernel kernel, int bytes) {
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
       cudaSuccess)
-    throw std::runtime_error("the device does not grant " + std::to_string(memory_bytes) +
+    throw std::runtime_error("the device does not grant " + std::to_string(bytes) +
                              " bytes of shared memory a block");
-  kernel<<<blocks, threads, memory_bytes, stream>>>(product, maps.a, maps.b, more...);
 }
 
-/// The same for blocks that stay on their SM: as many clusters of them as the device holds at once,
-/// but no more than there are stacks.
+/// kernel<<<blocks, threads, memory_bytes, stream>>>(product, map of A, map of B).
 template <class Kernel, class Product>
-void launch_to_stay(Kernel kernel, unsigned stacks, unsigned cluster, int threads, int memory_bytes,
-                    cudaStream_t stream, const Product& product, const Maps& maps,
+void launch(Kernel kernel, unsigned blocks, int threads, int memory_bytes, cudaStream_t stream,
+            const Product& product, const Maps& maps) {
+  ask_for_shared_memory(kernel, memory_bytes);
+  kernel<<<blocks, threads, memory_bytes, stream>>>(product, maps.a, maps.b);
+}
+
+/// For blocks that stay on their SM: as many clusters of them as the device holds at once, but no
+/// more than there are stacks. A block may start while the stream's last grid still runs, and says
+/// when it needs that to be over (griddepcontrol_wait): the barriers are made and the parameters
+/// read under the tail of the grid before.
+template <class... Parameters, class Product>
+void launch_to_stay(void (*kernel)(Parameters...), unsigned stacks, unsigned cluster, int threads,
+                    int memory_bytes, cudaStream_t stream, const Product& product, const Maps& maps,
                     std::int64_t batches) {
-  const unsigned clusters = std::min(stacks, cuda::multiprocessors() / cluster);
-  launch(kernel, clusters * cluster, threads, memory_bytes, stream, product, maps,
-         static_cast<unsigned>(batches));
+  ask_for_shared_memory(kernel, memory_bytes);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  const dim3 blocks(std::min(stacks, cuda::multiprocessors() / cluster) * cluster);
+  const cudaLaunchConfig_t config{blocks, dim3(threads), static_cast<std::size_t>(memory_bytes),
+                                  stream, &overlap,      1};
+  cudaLaunchKernelEx(&config, kernel, product, maps.a, maps.b, static_cast<unsigned>(batches));
 }
 
 }  // namespace gemm::sm90a

@@ -25,15 +25,15 @@ namespace gemm::sm90a::wgmma_persistent {
 using namespace gemm::device;
 using namespace gemm::device::wgmma;
 
-constexpr int tile_m = 128;
 constexpr int consumers = 2, threads = (1 + consumers) * 128;
-constexpr int producer_registers = 56, consumer_registers = 224;
 
-template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_n, int cluster>
+template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_m, int tile_n,
+          int cluster>
 static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads, 1)
     gemm_wgmma_persistent(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
                           const __grid_constant__ CUtensorMap map_b, unsigned batches) {
   using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous, tile_m, tile_n>;
+  using Registers = ConsumerRegisters<tile_m / consumers, tile_n>;
   constexpr int stages = BlockMemory<Both>::stages;
   extern __shared__ char memory[];
   __shared__ alignas(8) std::uint64_t full_barriers[stages], empty_barriers[stages];
@@ -49,7 +49,9 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
     }
     fence_mbarrier_init();
   }
+  griddepcontrol_launch_dependents();
   cluster_sync();
+  griddepcontrol_wait();
 
   const unsigned rank = cluster_rank();
   TileList<tile_m, tile_n, cluster> tiles(p, batches);
@@ -58,7 +60,7 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
   unsigned turn = 0;  // panels so far, over all tiles: both sides count alike
 
   if (threadIdx.x / 128 == 0) {
-    setmaxnreg_dec<producer_registers>();
+    setmaxnreg_dec<Registers::producer>();
     if (threadIdx.x == 0)
       for (unsigned i = blockIdx.x / cluster; i < tiles.count; i += gridDim.x / cluster) {
         const TileOrigin tile = tiles.origin(i, rank);
@@ -70,29 +72,29 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
         }
       }
   } else {
-    setmaxnreg_inc<consumer_registers>();
+    setmaxnreg_inc<Registers::consumer>();
     const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
     // By a shuffle, so that the compiler knows it to be one for the warp: descriptors then are,
     // too.
-    const int group = __shfl_sync(0xffffffff, warp / 4, 0);
+    const int row = __shfl_sync(0xffffffff, warp / 4, 0) * (tile_m / consumers);
     char* const staging = memory + gap + stages * Both::bytes + warp * staging_bytes;
     // Each block of the cluster is told, since each fills a part of this stage.
     const auto release = [&](unsigned done) {
       if (lane < cluster) mbarrier_arrive_cluster(in_cluster(empty(done % stages), lane));
     };
     for (unsigned i = blockIdx.x / cluster; i < tiles.count; i += gridDim.x / cluster) {
-      float sum[tile_n / 2] = {};
+      float sum[tile_m / consumers / group_m][tile_n / 2] = {};
 #pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
       for (int panel = 0; panel < panels; ++panel, ++turn) {
         const unsigned stage = turn % stages;
         mbarrier_wait_parity(full(stage), turn / stages % 2);
-        Both::multiply(sum, panels_at + stage * Both::bytes, group);
+        Both::multiply(sum, panels_at + stage * Both::bytes, row);
         wgmma_wait_group<1>();
         if (panel > 0) release(turn - 1);
       }
       wgmma_wait_group<0>();
       if (panels > 0) release(turn - 1);
-      store_tile(p, tiles.origin(i, rank), group, sum, staging);
+      store_tile(p, tiles.origin(i, rank), row, sum, staging);
     }
   }
   // Nobody leaves while another block may still write to it or tell it something.
@@ -100,7 +102,7 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
   cluster_sync();
 }
 
-template <int tile_n, int cluster>
+template <int tile_m, int tile_n, int cluster>
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::sm90a::launch_for_layout(
       problem, operands, tile_m, tile_n, cluster,
@@ -109,30 +111,33 @@ static void launch(const gemm::Problem& problem, const gemm::Operands& operands)
         using Storage = gemm::cuda::StorageOf<decltype(product)>;
         constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
         using Both = PipelineStage<Storage, a_k, b_k, tile_m, tile_n>;
-        gemm::sm90a::launch_to_stay(gemm_wgmma_persistent<Storage, a_k, b_k, tile_n, cluster>,
+        gemm::sm90a::launch_to_stay(gemm_wgmma_persistent<Storage, a_k, b_k, tile_m, tile_n, cluster>,
                                     stacks, cluster, threads, BlockMemory<Both>::bytes, stream,
                                     product, maps, problem.batch);
       });
 }
 
-template <int tile_n, int cluster>
+template <int tile_m, int tile_n, int cluster>
 static gemm::Kernel kernel(std::string_view name, bool configuration) {
   return {.name = name,
           .stage = gemm::Stage::wgmma_persistent,
           .idea = "one block per SM walks a list of tiles, pairs of blocks share B",
           .arch = gemm::Arch::sm90a,
           .refuses = gemm::sm90a::refuses,
-          .launch = launch<tile_n, cluster>,
+          .launch = launch<tile_m, tile_n, cluster>,
           .tile = {tile_m, tile_n, cluster},
           .configuration = configuration};
 }
 
-const gemm::Register registered{kernel<256, 2>("wgmma_persistent", false)};
+const gemm::Register registered{kernel<128, 256, 2>("wgmma_persistent", false)};
 const gemm::Register configurations[] = {
-    gemm::Register{kernel<256, 1>("wgmma_persistent_128x256x1", true)},
-    gemm::Register{kernel<192, 2>("wgmma_persistent_128x192x2", true)},
-    gemm::Register{kernel<176, 2>("wgmma_persistent_128x176x2", true)},
-    gemm::Register{kernel<128, 2>("wgmma_persistent_128x128x2", true)},
-    gemm::Register{kernel<128, 1>("wgmma_persistent_128x128x1", true)}};
+    gemm::Register{kernel<128, 256, 1>("wgmma_persistent_128x256x1", true)},
+    gemm::Register{kernel<256, 128, 1>("wgmma_persistent_256x128x1", true)},
+    gemm::Register{kernel<256, 128, 2>("wgmma_persistent_256x128x2", true)},
+    gemm::Register{kernel<256, 192, 1>("wgmma_persistent_256x192x1", true)},
+    gemm::Register{kernel<128, 192, 2>("wgmma_persistent_128x192x2", true)},
+    gemm::Register{kernel<128, 176, 2>("wgmma_persistent_128x176x2", true)},
+    gemm::Register{kernel<128, 128, 2>("wgmma_persistent_128x128x2", true)},
+    gemm::Register{kernel<128, 128, 1>("wgmma_persistent_128x128x1", true)}};
 
 }  // namespace gemm::sm90a::wgmma_persistent

@@ -18,15 +18,15 @@ namespace gemm::sm90a::wgmma_pingpong {
 using namespace gemm::device;
 using namespace gemm::device::wgmma;
 
-constexpr int tile_m = group_m;
 constexpr int consumers = 2, threads = (1 + consumers) * 128;
-constexpr int producer_registers = 56, consumer_registers = 224;
 
-template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_n, int cluster>
+template <class Storage, bool a_k_contiguous, bool b_k_contiguous, int tile_m, int tile_n,
+          int cluster>
 static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads, 1)
     gemm_wgmma_pingpong(const Product<Storage> p, const __grid_constant__ CUtensorMap map_a,
                         const __grid_constant__ CUtensorMap map_b, unsigned batches) {
   using Both = PipelineStage<Storage, a_k_contiguous, b_k_contiguous, tile_m, tile_n>;
+  using Registers = ConsumerRegisters<tile_m, tile_n>;
   constexpr int stages = BlockMemory<Both>::stages;
   extern __shared__ char memory[];
   __shared__ alignas(8) std::uint64_t full_barriers[stages], empty_barriers[stages];
@@ -45,7 +45,9 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
     for (int group = 0; group < consumers; ++group) mbarrier_init(turn_of(group), 4);
     fence_mbarrier_init();
   }
+  griddepcontrol_launch_dependents();
   cluster_sync();
+  griddepcontrol_wait();
 
   const unsigned rank = cluster_rank();
   const TileList<tile_m, tile_n, cluster> tiles(p, batches);
@@ -53,7 +55,7 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
   const unsigned first = blockIdx.x / cluster, next = gridDim.x / cluster;
 
   if (threadIdx.x / 128 == 0) {
-    setmaxnreg_dec<producer_registers>();
+    setmaxnreg_dec<Registers::producer>();
     unsigned count = 0;  // panels so far, over all tiles
     if (threadIdx.x == 0)
       for (unsigned i = first; i < tiles.count; i += next) {
@@ -66,7 +68,7 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
         }
       }
   } else {
-    setmaxnreg_inc<consumer_registers>();
+    setmaxnreg_inc<Registers::consumer>();
     const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
     // By a shuffle, so that the compiler knows it to be one for the warp: descriptors then are,
     // too.
@@ -76,12 +78,13 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
     const auto release = [&](unsigned done) {
       if (lane < cluster) mbarrier_arrive_cluster(in_cluster(empty(done % stages), lane));
     };
-    float sum[tile_n / 2] = {};
+    float sum[tile_m / group_m][tile_n / 2] = {};
     unsigned round = 0;
     for (unsigned i = first + group * next; i < tiles.count; i += consumers * next, ++round) {
       unsigned count = (round * consumers + group) * panels;
       if constexpr (!gemm::fault("wgmma_pingpong_sums_not_cleared"))
-        for (float& s : sum) s = 0;
+        for (auto& rows : sum)
+          for (float& s : rows) s = 0;
       // Group 0 begins: a fresh barrier counts as past the odd phase.
       mbarrier_wait_parity(turn_of(group), (round + group + 1) % 2);
 #pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
@@ -105,7 +108,7 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
   cluster_sync();
 }
 
-template <int tile_n, int cluster>
+template <int tile_m, int tile_n, int cluster>
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
   gemm::sm90a::launch_for_layout(
       problem, operands, tile_m, tile_n, cluster,
@@ -114,29 +117,33 @@ static void launch(const gemm::Problem& problem, const gemm::Operands& operands)
         using Storage = gemm::cuda::StorageOf<decltype(product)>;
         constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
         using Both = PipelineStage<Storage, a_k, b_k, tile_m, tile_n>;
-        gemm::sm90a::launch_to_stay(gemm_wgmma_pingpong<Storage, a_k, b_k, tile_n, cluster>, stacks,
-                                    cluster, threads, BlockMemory<Both>::bytes, stream, product,
+        gemm::sm90a::launch_to_stay(gemm_wgmma_pingpong<Storage, a_k, b_k, tile_m, tile_n, cluster>,
+                                    stacks, cluster, threads, BlockMemory<Both>::bytes, stream, product,
                                     maps, problem.batch);
       });
 }
 
-template <int tile_n, int cluster>
+template <int tile_m, int tile_n, int cluster>
 static gemm::Kernel kernel(std::string_view name, bool configuration) {
   return {.name = name,
           .stage = gemm::Stage::wgmma_pingpong,
           .idea = "two consumers on tiles of their own: one stores while one multiplies",
           .arch = gemm::Arch::sm90a,
           .refuses = gemm::sm90a::refuses,
-          .launch = launch<tile_n, cluster>,
+          .launch = launch<tile_m, tile_n, cluster>,
           .tile = {tile_m, tile_n, cluster},
           .configuration = configuration};
 }
 
-const gemm::Register registered{kernel<256, 2>("wgmma_pingpong", false)};
+const gemm::Register registered{kernel<64, 256, 2>("wgmma_pingpong", false)};
 const gemm::Register configurations[] = {
-    gemm::Register{kernel<256, 1>("wgmma_pingpong_64x256x1", true)},
-    gemm::Register{kernel<192, 2>("wgmma_pingpong_64x192x2", true)},
-    gemm::Register{kernel<128, 2>("wgmma_pingpong_64x128x2", true)},
-    gemm::Register{kernel<128, 1>("wgmma_pingpong_64x128x1", true)}};
+    gemm::Register{kernel<64, 256, 1>("wgmma_pingpong_64x256x1", true)},
+    gemm::Register{kernel<128, 128, 1>("wgmma_pingpong_128x128x1", true)},
+    gemm::Register{kernel<128, 128, 2>("wgmma_pingpong_128x128x2", true)},
+    gemm::Register{kernel<128, 192, 1>("wgmma_pingpong_128x192x1", true)},
+    gemm::Register{kernel<128, 192, 2>("wgmma_pingpong_128x192x2", true)},
+    gemm::Register{kernel<64, 192, 2>("wgmma_pingpong_64x192x2", true)},
+    gemm::Register{kernel<64, 128, 2>("wgmma_pingpong_64x128x2", true)},
+    gemm::Register{kernel<64, 128, 1>("wgmma_pingpong_64x128x1", true)}};
 
 }  // namespace gemm::sm90a::wgmma_pingpong

@@ -65,18 +65,19 @@ static __global__ void __launch_bounds__(threads, 1)
     const auto release = [&](int panel) {
       if (threadIdx.x % 32 == 0) mbarrier_arrive(empty(panel % stages));
     };
-    float sum[128] = {};
+    float sum[1][128] = {};
 #pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
     for (int panel = 0; panel < panels; ++panel) {
       const int stage = panel % stages;
       if constexpr (!gemm::fault("wgmma_specialized_missing_full_wait"))
         mbarrier_wait_parity(full(stage), panel / stages % 2);
-      Both::multiply(sum, panels_at + stage * Both::bytes, group);
+      Both::multiply(sum, panels_at + stage * Both::bytes, group * group_m);
       wgmma_wait_group<1>();
       if (panel > 0) release(panel - 1);
     }
     wgmma_wait_group<0>();
-    store_tile(p, tile, group, sum, memory + gap + stages * Both::bytes + warp * staging_bytes);
+    store_tile(p, tile, group * group_m, sum,
+             memory + gap + stages * Both::bytes + warp * staging_bytes);
   }
 }
 

@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(threads, 1)
   const int warp = threadIdx.x / 32;
   // By a shuffle, so that the compiler knows it to be one for the warp: descriptors then are, too.
   const int group = __shfl_sync(0xffffffff, warp / 4, 0);
-  float sum[128] = {};
+  float sum[1][128] = {};
   for (int panel = 0; panel < stages - 1; ++panel) copy(panel);
 #pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
   for (int panel = 0; panel < panels; ++panel) {
@@ -61,13 +61,14 @@ static __global__ void __launch_bounds__(threads, 1)
     int round = panel / stages;
     if constexpr (gemm::fault("wgmma_tma_wrong_parity")) round = 0;
     mbarrier_wait_parity(full(stage), round % 2);
-    Both::multiply(sum, panels_at + stage * Both::bytes, group);
+    Both::multiply(sum, panels_at + stage * Both::bytes, group * group_m);
     wgmma_wait_group<1>();
     __syncthreads();  // the panel before this one is done with, for everybody: its stage is free
     copy(panel + stages - 1);
   }
   wgmma_wait_group<0>();
-  store_tile(p, tile, group, sum, memory + gap + stages * Both::bytes + warp * staging_bytes);
+  store_tile(p, tile, group * group_m, sum,
+             memory + gap + stages * Both::bytes + warp * staging_bytes);
 }
 
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {

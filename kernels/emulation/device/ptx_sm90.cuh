@@ -26,6 +26,9 @@ inline unsigned in_cluster(unsigned shared, unsigned rank) {
   return emulation::address_in(shared, rank);
 }
 
+inline void griddepcontrol_launch_dependents() {}
+using emulation::griddepcontrol_wait;
+
 using emulation::barrier_arrive;
 using emulation::barrier_sync;
 
