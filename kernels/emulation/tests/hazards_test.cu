@@ -257,15 +257,23 @@ struct alignas(128) Panel {
 
 /// A matrix of `rows` x `columns` small integers in memory, and the map of it, 64 x 64 at a time.
 struct Tensor {
-  Tensor(int rows, int columns, int seed = 1) : rows(rows), columns(columns) {
-    for (int i = 0; i < rows * columns; ++i)
-      memory.push_back(__float2bfloat16_rn(static_cast<float>((i * 37 + seed * i / 7) % 17 - 8)));
-    aligned.assign(memory.size() + 64, __nv_bfloat16{});
-    auto at = reinterpret_cast<std::uintptr_t>(aligned.data());
-    data = aligned.data() + (64 - at / 2 % 64);
+  Tensor(int rows, int columns, int seed = 1)
+      : rows(rows),
+        columns(columns),
+        memory(numbers(rows * columns, seed)),
+        aligned(memory.size() + 64),
+        data(aligned.data() + (64 - reinterpret_cast<std::uintptr_t>(aligned.data()) / 2 % 64)),
+        // Not assigned: GCC 12 may return a map to where it is not aligned.
+        map(sm90a::tensor_map(Precision::bf16,
+                              {data, columns, rows, columns, std::int64_t{rows} * columns, 1},
+                              lines)) {
     std::copy(memory.begin(), memory.end(), data);
-    map = sm90a::tensor_map(Precision::bf16,
-                            {data, columns, rows, columns, std::int64_t{rows} * columns, 1}, lines);
+  }
+  static std::vector<__nv_bfloat16> numbers(int count, int seed) {
+    std::vector<__nv_bfloat16> made;
+    for (int i = 0; i < count; ++i)
+      made.push_back(__float2bfloat16_rn(static_cast<float>((i * 37 + seed * i / 7) % 17 - 8)));
+    return made;
   }
   float at(int row, int column) const {
     return row < rows && column < columns
@@ -275,7 +283,7 @@ struct Tensor {
   int rows, columns;
   std::vector<__nv_bfloat16> memory, aligned;
   __nv_bfloat16* data;
-  CUtensorMap map{};
+  CUtensorMap map;
 };
 
 template <bool fenced, bool waits, int expected>
@@ -338,11 +346,13 @@ TEST(TensorCopy, BytesOfClippedBoxesAreExpectedWhole) {
               HasSubstr("deadlock"));
 }
 
-/// 64 x 64 outputs of a warpgroup, packed.
-void store_sums(float* out, const float (&sum)[32]) {
+/// 64 x (2 sums) outputs of a warpgroup, packed.
+template <int sums>
+void store_sums(float* out, const float (&sum)[sums]) {
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 32; ++i)
-    out[(warp * 16 + lane / 4 + i / 2 % 2 * 8) * 64 + i / 4 * 8 + lane % 4 * 2 + i % 2] = sum[i];
+  for (int i = 0; i < sums; ++i)
+    out[(warp * 16 + lane / 4 + i / 2 % 2 * 8) * (2 * sums) + i / 4 * 8 + lane % 4 * 2 + i % 2] =
+        sum[i];
 }
 
 enum class Multiply {
@@ -648,6 +658,63 @@ TEST(Clusters, AStageIsEmptyWhenItIsInBothBlocks) {
             "");
 }
 
+/// Each of two blocks multiplies 64 columns of A by the same B, 128 columns and so two panels wide.
+static __global__ void __cluster_dims__(2, 1, 1)
+    multiply_in_both(const __grid_constant__ CUtensorMap map_a,
+                     const __grid_constant__ CUtensorMap map_b, float* out) {
+  __shared__ alignas(1024) Panel a, b[2];
+  __shared__ alignas(8) std::uint64_t full;
+  const int rank = static_cast<int>(cluster_rank());
+  if (threadIdx.x == 0) {
+    mbarrier_init(shared_address(&full), 1);
+    fence_mbarrier_init();
+    mbarrier_arrive_expect_tx(shared_address(&full), 3 * sizeof(Panel));
+    cp_async_bulk_tensor_3d(shared_address(&a), &map_a, rank * 64, 0, 0, shared_address(&full));
+    for (int i = 0; i < 2; ++i)
+      cp_async_bulk_tensor_3d(shared_address(&b[i]), &map_b, i * 64, 0, 0, shared_address(&full));
+  }
+  __syncthreads();
+  mbarrier_wait_parity(shared_address(&full), 0);
+  float sum[64] = {};
+  wgmma_fence();
+  for (unsigned k = 0; k < 64; k += 16)
+    wgmma_64xn<__nv_bfloat16, 128, true, true>(
+        sum, wgmma_descriptor(shared_address(&a) + k * 128, sizeof(Panel)),
+        wgmma_descriptor(shared_address(&b) + k * 128, sizeof(Panel)));
+  wgmma_commit_group();
+  wgmma_wait_group<0>();
+  store_sums(out + rank * 64 * 128, sum);
+}
+
+TEST(Clusters, ADescriptorLeavesOutTheRank) {
+  const Tensor a(64, 128, 2), b(64, 128, 5);
+  std::vector<float> out(128 * 128);
+  EXPECT_EQ(complaint([&] { multiply_in_both<<<2, 128, 0, nullptr>>>(a.map, b.map, out.data()); }),
+            "");
+  for (int row = 0; row < 128; ++row)
+    for (int column = 0; column < 128; ++column) {
+      float sum = 0;
+      for (int k = 0; k < 64; ++k) sum += a.at(k, row) * b.at(k, column);
+      ASSERT_EQ(out[static_cast<std::size_t>(row * 128 + column)], sum) << row << ' ' << column;
+    }
+}
+
+static __global__ void __cluster_dims__(2, 1, 1) addresses(unsigned* own, unsigned* of_rank_1) {
+  __shared__ int given;
+  own[cluster_rank()] = shared_address(&given);
+  of_rank_1[cluster_rank()] = in_cluster(shared_address(&given), 1);
+}
+
+TEST(Clusters, AnAddressCarriesTheRank) {
+  unsigned own[2], of_rank_1[2];
+  addresses<<<2, 1, 0, nullptr>>>(own, of_rank_1);
+  EXPECT_EQ(own[0] >> 18, 0u);
+  EXPECT_NE(own[1] >> 18, 0u);
+  EXPECT_EQ(own[1] & 0x3ffff, own[0]);
+  EXPECT_EQ(of_rank_1[0], own[1]);
+  EXPECT_EQ(of_rank_1[1], own[1]);
+}
+
 /// Runs of chance in which somebody complains.
 int complaints(const std::function<void()>& run) {
   int count = 0;
@@ -666,6 +733,55 @@ TEST(Clusters, NobodyLeavesWhileAnotherBlockMayTellItSomething) {
               multicast<Multicast::leaves_early><<<2, 32, 0, nullptr>>>(matrix.map, out.data());
             }),
             10);
+}
+
+// ---- grids that overlap
+
+enum class WaitForGrids { before_the_copy, after_the_copy, never_in_one_thread };
+
+template <WaitForGrids when>
+static __global__ void copy_under_the_last(const __grid_constant__ CUtensorMap map) {
+  __shared__ alignas(1024) Panel panel;
+  __shared__ alignas(8) std::uint64_t full;
+  griddepcontrol_launch_dependents();
+  if (threadIdx.x == 0) {
+    mbarrier_init(shared_address(&full), 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  const bool waits = when != WaitForGrids::never_in_one_thread || threadIdx.x != 63;
+  if (waits && when != WaitForGrids::after_the_copy) griddepcontrol_wait();
+  if (threadIdx.x == 0) {
+    mbarrier_arrive_expect_tx(shared_address(&full), sizeof(Panel));
+    cp_async_bulk_tensor_3d(shared_address(&panel), &map, 0, 0, 0, shared_address(&full));
+  }
+  if (when == WaitForGrids::after_the_copy) griddepcontrol_wait();
+  mbarrier_wait_parity(shared_address(&full), 0);
+}
+
+/// What is wrong where the grid may start under the one before it, or may not.
+template <WaitForGrids when>
+std::string complaint_of_copy(bool may_overlap) {
+  const Tensor matrix(64, 64);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = may_overlap;
+  const cudaLaunchConfig_t config{dim3(2), dim3(64), 0, nullptr, &overlap, 1};
+  return complaint([&] { cudaLaunchKernelEx(&config, copy_under_the_last<when>, matrix.map); });
+}
+
+TEST(OverlappingGrids, AreWaitedForBeforeACopyAndByEveryThread) {
+  EXPECT_EQ(complaint_of_copy<WaitForGrids::before_the_copy>(true), "");
+  EXPECT_THAT(complaint_of_copy<WaitForGrids::after_the_copy>(true),
+              HasSubstr("cp_async_bulk_tensor_3d before griddepcontrol_wait"));
+  EXPECT_THAT(complaint_of_copy<WaitForGrids::never_in_one_thread>(true),
+              AllOf(HasSubstr("lane 31"), HasSubstr("ends without griddepcontrol_wait")));
+}
+
+TEST(OverlappingGrids, AreNotWaitedForWhereNoneOverlap) {
+  EXPECT_EQ(complaint_of_copy<WaitForGrids::before_the_copy>(false), "");
+  EXPECT_EQ(complaint_of_copy<WaitForGrids::after_the_copy>(false), "");
+  EXPECT_EQ(complaint_of_copy<WaitForGrids::never_in_one_thread>(false), "");
 }
 
 }  // namespace
