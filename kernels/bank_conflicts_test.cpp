@@ -109,6 +109,7 @@ TEST(BankConflicts, NoneWherePanelsAreWritten) {
   expect_copies_are_free_of_conflicts<128, 8, 256>();
   expect_copies_are_free_of_conflicts<256, 8, 256>();
   expect_copies_are_free_of_conflicts<128, 16, 128>();
+  expect_copies_are_free_of_conflicts<128, 8, 128>();
   expect_copies_are_free_of_conflicts<64, 16, 128>();
   expect_copies_are_free_of_conflicts<32, 16, 128>();
 }

@@ -12,7 +12,8 @@
 //
 // The tile and the number of parts that k is cut into are chosen by predicted time: waves of tiles
 // over SMs, times the cost of a tile. Parts of k meet in the workspace, and a second pass adds them
-// in order.
+// in order. Some tiles and splits are kernels of their own too, which dispatch picks by measured
+// time.
 //
 // Bytes: a 128 x 256 tile takes 43 flops a byte of device memory, and a step of k reads 6 times 16
 // bytes for 128 multiply-adds of a thread. The lanes lie so that each of these reads takes 2 of the
@@ -21,6 +22,7 @@
 // multiply-adds.
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -117,13 +119,23 @@ static __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
         copy_next();
         cp_async_commit_group();  // an empty group keeps the count of groups that of panels
       }
+      const auto multiply = [&](int i, int j) {
+        sum[i / 4][i % 4][j / 4][j % 4] =
+            fmaf(a[k % 2][i / 4][i % 4], b[k % 2][j / 4][j % 4], sum[i / 4][i % 4][j / 4][j % 4]);
+      };
+      // To and fro along the shorter side: then ptxas finds, for most multiply-adds, registers of
+      // two banks and an operand that is still at hand (.reuse).
+      constexpr int rows = groups_m * 4, columns = groups_n * 4;
+      constexpr int inner = rows < columns ? rows : columns, outer = rows * columns / inner;
 #pragma unroll
-      for (int j = 0; j < groups_n * 4; ++j)
+      for (int o = 0; o < outer; ++o)
 #pragma unroll
-        for (int i0 = 0; i0 < groups_m * 4; ++i0) {
-          const int i = j % 2 == 0 ? i0 : groups_m * 4 - 1 - i0;
-          sum[i / 4][i % 4][j / 4][j % 4] =
-              fmaf(a[k % 2][i / 4][i % 4], b[k % 2][j / 4][j % 4], sum[i / 4][i % 4][j / 4][j % 4]);
+        for (int i = 0; i < inner; ++i) {
+          const int turned = o % 2 == 0 ? i : inner - 1 - i;
+          if constexpr (rows <= columns)
+            multiply(turned, o);
+          else
+            multiply(o, turned);
         }
     }
   };
@@ -189,11 +201,16 @@ static __global__ void __launch_bounds__(256)
 }
 
 // m, n, k; a warp's m, n and rows of lanes; stages; blocks an SM
-using Configurations = std::tuple<Configuration<128, 256, 16, 64, 64, 8, 2, 1>,  // 8 x 16 a thread
-                                  Configuration<128, 256, 8, 64, 64, 8, 3, 1>,   // the same
-                                  Configuration<128, 128, 16, 64, 64, 8, 2, 2>,  // the same
-                                  Configuration<64, 128, 16, 32, 64, 4, 2, 3>,   // 8 x 8
-                                  Configuration<32, 128, 16, 32, 32, 8, 3, 4>>;  // 4 x 8
+using Wide = Configuration<128, 256, 16, 64, 64, 8, 2, 1>;        // 8 x 16 a thread
+using WideTurned = Configuration<128, 256, 16, 64, 64, 4, 2, 1>;  // 16 x 8
+using WideThin = Configuration<128, 256, 8, 64, 64, 8, 3, 1>;     // 8 x 16
+using Square = Configuration<128, 128, 16, 64, 64, 8, 2, 2>;      // 8 x 16
+using SquareThin = Configuration<128, 128, 8, 64, 64, 8, 4, 2>;   // 8 x 16
+using Half = Configuration<64, 128, 16, 32, 64, 4, 2, 3>;         // 8 x 8
+using Quarter = Configuration<32, 128, 16, 32, 32, 8, 3, 4>;      // 4 x 8
+
+// Among which the rung chooses.
+using Configurations = std::tuple<Wide, WideThin, Square, Half, Quarter>;
 
 struct Choice {
   void (*launch)(const gemm::Problem&, const gemm::Operands&, int parts);
@@ -215,12 +232,13 @@ static long long part_pitch(const gemm::Problem& problem) { return (problem.shap
 /// Cycles that the busiest SM is expected to take. A step of k costs a thread its multiply-adds,
 /// the reads of its operands, and its share of what is done once a slice; latency is hidden by the
 /// multiply-adds that all warps of an SM have at hand; and each block fills its panels and stores
-/// its tile. The figure for latency fits the two tiles of warp_tiled, as measured on an H200.
+/// its tile. The figure for latency fits the two tiles of warp_tiled, as measured on an H200; that
+/// for a warp that has its scheduler to itself fits 128 x 4096 x 4096, k in 4 parts.
 template <class Tile>
 static double predicted_cost(const gemm::Problem& problem, int parts) {
   constexpr double other_per_slice = 50, latency = 150, fill_and_store_k = 100;
-  constexpr double pass_cycles = 5000, pass_bytes_a_cycle = 2000;
-  constexpr int warps = Tile::warps;
+  constexpr double pass_cycles = 5000, pass_bytes_a_cycle = 2000, alone_slower = 1.6;
+  constexpr int warps = Tile::warps, schedulers = 4;
   const double outputs = 1.0 * Tile::m * Tile::n / Tile::threads;
   const double reads =
       (1.0 * Tile::warp_m / Tile::lanes_m + Tile::warp_n * Tile::lanes_m / 32.0) / 4;
@@ -230,9 +248,10 @@ static double predicted_cost(const gemm::Problem& problem, int parts) {
   const double units = 1.0 * gemm::cuda::blocks(problem, Tile::m, Tile::n) * parts;
   const double on_one_sm = std::ceil(units / sms);
   const double at_hand = std::min<double>(on_one_sm, Tile::blocks) * warps * outputs;
-  const double hidden = at_hand / (at_hand + latency);
+  const bool alone = std::min<double>(on_one_sm, Tile::blocks) * warps <= schedulers;
+  const double hidden = at_hand / (at_hand + latency) / (alone ? alone_slower : 1);
   const double k = static_cast<double>(k_of_parts(problem, parts)) + fill_and_store_k;
-  const double multiply = on_one_sm * warps * step * k / 4 / hidden;  // 4 schedulers an SM
+  const double multiply = on_one_sm * warps * step * k / schedulers / hidden;
   if (parts == 1) return multiply;
   const double bytes =
       8.0 * parts * static_cast<double>(problem.shape.m * problem.shape.n * problem.batch);
@@ -269,15 +288,17 @@ static void launch_tile(const gemm::Problem& problem, const gemm::Operands& oper
       });
 }
 
+static bool workspace_holds(const gemm::Problem& problem, int parts) {
+  const auto outputs = static_cast<double>(problem.batch * problem.shape.m * part_pitch(problem));
+  return parts == 1 || 4.0 * parts * outputs <= gemm::workspace_bytes;
+}
+
 /// Adds what can be done with this tile.
 template <class Tile>
 static void add_choices(const gemm::Problem& problem, std::vector<Choice>& to) {
-  for (const int parts : {1, 2, 3, 4, 6, 8, 12, 16}) {
-    const double bytes =
-        4.0 * parts * static_cast<double>(problem.batch * problem.shape.m * part_pitch(problem));
-    if (parts == 1 || (bytes <= gemm::workspace_bytes && k_of_parts(problem, parts) > 0))
+  for (const int parts : {1, 2, 3, 4, 6, 8, 12, 16})
+    if (parts == 1 || (workspace_holds(problem, parts) && k_of_parts(problem, parts) > 0))
       to.push_back({launch_tile<Tile>, parts, predicted_cost<Tile>(problem, parts)});
-  }
 }
 
 static void launch(const gemm::Problem& problem, const gemm::Operands& operands) {
@@ -304,5 +325,46 @@ const gemm::Register registered{
      .refuses = refuses,
      .launch = launch,
      .tile = {32, 128, 1}}};  // the smallest: it chooses among its own
+
+template <int parts>
+static gemm::Refusal refuses_parts(const gemm::Problem& problem) {
+  if (!workspace_holds(problem, parts))
+    return "the workspace does not hold " + std::to_string(parts) + " parts of C";
+  return refuses(problem);
+}
+
+/// k in so many parts, or in as many as it has.
+template <class Tile, int most_parts>
+static void launch_configuration(const gemm::Problem& problem, const gemm::Operands& operands) {
+  int parts = most_parts;
+  while (parts > 1 && k_of_parts(problem, parts) == 0) --parts;
+  launch_tile<Tile>(problem, operands, parts);
+}
+
+// The model of dispatch does not know of parts: it takes a split for a kernel of the same tile
+// whose rate is lower, as measured where the workspace holds the parts. So only its table names a
+// split.
+template <class Tile, int parts = 1>
+static gemm::Kernel configuration(std::string_view name) {
+  return {.name = name,
+          .stage = gemm::Stage::autotuned,
+          .idea = "a tile of autotuned, and a split of k, whatever the problem",
+          .arch = gemm::Arch::any,
+          .refuses = refuses_parts<parts>,
+          .launch = launch_configuration<Tile, parts>,
+          .tile = {Tile::m, Tile::n, 1},
+          .configuration = true};
+}
+
+// autotuned_<tile, slice of k>_<outputs a thread>, and the parts of k if it is split
+const gemm::Register configurations[] = {
+    gemm::Register{configuration<WideTurned>("autotuned_128x256x16_16x8")},
+    gemm::Register{configuration<WideThin>("autotuned_128x256x8_8x16")},
+    gemm::Register{configuration<Square>("autotuned_128x128x16_8x16")},
+    gemm::Register{configuration<SquareThin>("autotuned_128x128x8_8x16")},
+    gemm::Register{configuration<SquareThin, 2>("autotuned_128x128x8_8x16_split2")},
+    gemm::Register{configuration<SquareThin, 8>("autotuned_128x128x8_8x16_split8")},
+    gemm::Register{configuration<Half>("autotuned_64x128x16_8x8")},
+    gemm::Register{configuration<Half, 4>("autotuned_64x128x16_8x8_split4")}};
 
 }  // namespace gemm::simt::autotuned
