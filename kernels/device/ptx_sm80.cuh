@@ -11,6 +11,13 @@ __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+/// The same value, but the compiler no longer knows where it came from: it keeps it in a register
+/// for a whole loop, where it might compute it anew in each round.
+__device__ inline unsigned kept(unsigned value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 /// cp.async.cg.shared.global: 16 bytes past the registers and L1. Only the first `valid` bytes are
 /// read (0 to 16); the rest of the 16 becomes zero.
 __device__ inline void cp_async_16(unsigned to, const void* from, int valid) {

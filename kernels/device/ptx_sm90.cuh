@@ -44,6 +44,18 @@ __device__ inline void mbarrier_wait_parity(unsigned barrier, unsigned parity) {
 
 // -- Bulk tensor copy
 
+/// Brings a tensor map to where the copy engine reads it, ahead of the first copy.
+__device__ inline void prefetch_tensormap(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/// A policy for copies: when L2 needs room, what they brought goes last.
+__device__ inline std::uint64_t l2_evict_last() {
+  std::uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 /// Brings a box of a tensor map to shared memory and counts its bytes on the barrier. Coordinates
 /// are along the contiguous direction, across lines, and over the batch; beyond the edges it is
 /// zero.
@@ -53,6 +65,17 @@ __device__ inline void cp_async_bulk_tensor_3d(unsigned to, const CUtensorMap* m
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
       "l"(map), "r"(along), "r"(line), "r"(batch), "r"(barrier)
+      : "memory");
+}
+
+/// The same, by a policy for L2.
+__device__ inline void cp_async_bulk_tensor_3d(unsigned to, const CUtensorMap* map, int along,
+                                               int line, int batch, unsigned barrier,
+                                               std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(map), "r"(along), "r"(line), "r"(batch), "r"(barrier), "l"(policy)
       : "memory");
 }
 

@@ -27,15 +27,17 @@ struct Panel {
   static constexpr int slabs = (outer + per_line<Storage> - 1) / per_line<Storage>;
   static constexpr int bytes = k_contiguous ? outer * line_bytes : slabs * slab_bytes<Storage>;
 
+  /// policy: none, or one for L2.
+  template <class... Policy>
   static __device__ void copy(unsigned to, const CUtensorMap* map, int outer0, int k0, int batch,
-                              unsigned barrier) {
+                              unsigned barrier, Policy... policy) {
     if constexpr (k_contiguous) {
-      cp_async_bulk_tensor_3d(to, map, k0, outer0, batch, barrier);
+      cp_async_bulk_tensor_3d(to, map, k0, outer0, batch, barrier, policy...);
     } else {
 #pragma unroll
       for (int slab = 0; slab < slabs; ++slab)
         cp_async_bulk_tensor_3d(to + slab * slab_bytes<Storage>, map,
-                                outer0 + slab * per_line<Storage>, k0, batch, barrier);
+                                outer0 + slab * per_line<Storage>, k0, batch, barrier, policy...);
     }
   }
 
@@ -86,14 +88,24 @@ struct PipelineStage {
   /// To the descriptor of the next 64 rows of A: as many lines, or a slab, which is as large.
   static constexpr int next_group = group_m * line_bytes / wgmma_descriptor_unit;
 
-  /// Starts bringing panel `panel` of the tile; `full` completes when all of it is there. The
-  /// blocks of a cluster lie above one another, with one B among them: each brings a share of it.
-  template <int cluster = 1>
+  /// Starts bringing panel `panel` of the tile; `full` completes when all of it is there.
   static __device__ void copy(unsigned at, const CUtensorMap* map_a, const CUtensorMap* map_b,
-                              const TileOrigin& tile, int panel, unsigned full, int rank = 0) {
+                              const TileOrigin& tile, int panel, unsigned full) {
     const int k0 = panel * per_line<Storage>, batch = static_cast<int>(tile.batch);
     mbarrier_arrive_expect_tx(full, bytes);
     A::copy(at, map_a, static_cast<int>(tile.row), k0, batch, full);
+    B::copy(at + A::bytes, map_b, static_cast<int>(tile.column), k0, batch, full);
+  }
+
+  /// The same, for blocks that walk a TileList: L2 is to keep the band of A. The blocks of a
+  /// cluster lie above one another, with one B among them: each brings a share of it.
+  template <int cluster>
+  static __device__ void copy_of_band(unsigned at, const CUtensorMap* map_a,
+                                      const CUtensorMap* map_b, const TileOrigin& tile, int panel,
+                                      unsigned full, int rank, std::uint64_t keep) {
+    const int k0 = panel * per_line<Storage>, batch = static_cast<int>(tile.batch);
+    mbarrier_arrive_expect_tx(full, bytes);
+    A::copy(at, map_a, static_cast<int>(tile.row), k0, batch, full, keep);
     if constexpr (cluster == 1)
       B::copy(at + A::bytes, map_b, static_cast<int>(tile.column), k0, batch, full);
     else
@@ -101,19 +113,47 @@ struct PipelineStage {
                                            batch, full, rank);
   }
 
-  /// Starts multiplying the stage into `groups` times 64 rows of the tile, from `row` on, as one
-  /// group of wgmma.
+  /// The descriptors of a stage for the rows of the tile from `row` on.
+  struct Descriptors {
+    std::uint64_t a, b;
+
+    __device__ Descriptors(unsigned at, int row)
+        : a(A::descriptor(at, row)), b(B::descriptor(at + A::bytes, 0)) {}
+    __device__ Descriptors(std::uint64_t a, std::uint64_t b) : a(a), b(b) {}
+    /// Of the stage that lies `stages` behind.
+    __device__ Descriptors operator+(unsigned stages) const {
+      const unsigned distance = stages * (bytes / wgmma_descriptor_unit);
+      return {a + distance, b + distance};
+    }
+  };
+
+  /// Starts multiplying a stage into `groups` times 64 rows of the tile, as one group of wgmma.
   template <int groups>
-  static __device__ void multiply(float (&sum)[groups][tile_n / 2], unsigned at, int row) {
-    const std::uint64_t a = A::descriptor(at, row), b = B::descriptor(at + A::bytes, 0);
+  static __device__ void multiply(float (&sum)[groups][tile_n / 2], const Descriptors& stage) {
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < steps; ++step)
 #pragma unroll
       for (int g = 0; g < groups; ++g)
         wgmma_64xn<Storage, tile_n, !a_k_contiguous, !b_k_contiguous>(
-            sum[g], a + step * A::next_step + g * next_group, b + step * B::next_step);
+            sum[g], stage.a + step * A::next_step + g * next_group, stage.b + step * B::next_step);
     wgmma_commit_group();
+  }
+};
+
+/// Where panel number `count` of all that pass through a ring of stages lies: in which stage, and in
+/// a phase of which parity. Advanced rather than computed anew: few wgmma wait in the tensor core's
+/// queue, so that a division between those of two panels is time in which it has nothing to do.
+template <int stages>
+struct RingPlace {
+  unsigned stage, parity;
+
+  __device__ explicit RingPlace(unsigned count)
+      : stage(count % stages), parity(count / stages % 2) {}
+  __device__ void advance() {
+    const bool around = ++stage == stages;
+    stage = around ? 0 : stage;
+    parity ^= around;
   }
 };
 

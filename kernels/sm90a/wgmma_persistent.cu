@@ -1,17 +1,13 @@
-// Rung: wgmma_persistent. One block per SM walks a list of tiles, two blocks share what they read.
+// Rung: wgmma_persistent. Both consumers of a block work on one wide tile again.
 //
-// Idea: in the rung below every tile is a block of its own, which starts with an empty pipeline and
-// ends with a store under which nothing is loaded. Here a block stays on its SM and takes tile
-// after tile. The producer runs ahead: while the consumers store one tile, the panels of the next
-// are on their way. The store itself goes through shared memory, so that whole lines of C leave at
-// once and the consumers are soon back at work.
+// Idea: what the rung below wins by hiding the store it pays for in traffic: tiles of 128 x 128
+// bring an SM all that it can take in, and data on the move cost power, of which this card has too
+// little. Here both warpgroups multiply 64 x 256 of one tile with the same B. The store is not
+// hidden, but the loads of the next tile run under it, and it is short: it goes through shared
+// memory, so that whole lines of C leave at once. All else stays: a block walks a list of tiles,
+// pairs share B, the next grid begins under the tail of this one.
 //
-// Two blocks of a cluster take tiles one above the other, which need the same B. Each brings half
-// of it, to both: the copy engine writes a panel into two SMs for one read of L2. So a stage is
-// empty only when the consumers of both blocks are done with it.
-//
-// Bytes: a pair of 128 x 256 tiles takes 128 flops a byte of L2 in 16 bits, where it had been 85;
-// from device memory each band of 2048 rows reads B once.
+// Bytes: 85 flops a byte that an SM takes in, a third more than below; from L2, a pair takes 128.
 //
 // The other tiles in the list at the end are this kernel for shapes that 128 x 256 would leave with
 // half-empty waves; `dispatch` picks among them.
@@ -43,6 +39,8 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
   const auto empty = [&](int stage) { return shared_address(&empty_barriers[stage]); };
 
   if (threadIdx.x == 0) {
+    prefetch_tensormap(&map_a);
+    prefetch_tensormap(&map_b);
     for (int stage = 0; stage < stages; ++stage) {
       mbarrier_init(full(stage), 1);
       mbarrier_init(empty(stage), cluster * consumers * 4);  // one arrival a warp
@@ -57,20 +55,24 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
   TileList<tile_m, tile_n, cluster> tiles(p, batches);
   if constexpr (gemm::fault("wgmma_persistent_last_stack_left_out")) --tiles.count;
   const int panels = static_cast<int>((p.k + per_line<Storage> - 1) / per_line<Storage>);
-  unsigned turn = 0;  // panels so far, over all tiles: both sides count alike
+  RingPlace<stages> place(0);  // of the next panel: both sides count alike, over all tiles
 
   if (threadIdx.x / 128 == 0) {
     setmaxnreg_dec<Registers::producer>();
-    if (threadIdx.x == 0)
+    const std::uint64_t keep = l2_evict_last();
+    if (threadIdx.x == 0) {
       for (unsigned i = blockIdx.x / cluster; i < tiles.count; i += gridDim.x / cluster) {
         const TileOrigin tile = tiles.origin(i, rank);
-        for (int panel = 0; panel < panels; ++panel, ++turn) {
-          const unsigned stage = turn % stages;
-          mbarrier_wait_parity(empty(stage), turn / stages % 2 ^ 1);
-          Both::template copy<cluster>(panels_at + stage * Both::bytes, &map_a, &map_b, tile, panel,
-                                       full(stage), rank);
+        for (int panel = 0; panel < panels; ++panel, place.advance()) {
+          mbarrier_wait_parity(empty(place.stage), place.parity ^ 1);
+          Both::template copy_of_band<cluster>(panels_at + place.stage * Both::bytes, &map_a,
+                                               &map_b, tile, panel, full(place.stage), rank, keep);
         }
       }
+      // The block stays while consumers of the other one may still tell it something.
+      for (int i = 0; i < stages; ++i, place.advance())
+        mbarrier_wait_parity(empty(place.stage), place.parity ^ 1);
+    }
   } else {
     setmaxnreg_inc<Registers::consumer>();
     const int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
@@ -79,27 +81,30 @@ static __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads
     const int row = __shfl_sync(0xffffffff, warp / 4, 0) * (tile_m / consumers);
     char* const staging = memory + gap + stages * Both::bytes + warp * staging_bytes;
     // Each block of the cluster is told, since each fills a part of this stage.
-    const auto release = [&](unsigned done) {
-      if (lane < cluster) mbarrier_arrive_cluster(in_cluster(empty(done % stages), lane));
+    const unsigned full_here = kept(full(0));
+    const unsigned empty_there = in_cluster(empty(0), lane % cluster);
+    const auto release = [&](unsigned stage) {
+      if (lane < cluster) mbarrier_arrive_cluster(empty_there + stage * 8);
     };
+    const typename Both::Descriptors stage0(panels_at, row);
+    unsigned before = 0;  // the stage of the panel before
     for (unsigned i = blockIdx.x / cluster; i < tiles.count; i += gridDim.x / cluster) {
       float sum[tile_m / consumers / group_m][tile_n / 2] = {};
 #pragma unroll 1  // a copy of the loop would make ptxas wait after each wgmma
-      for (int panel = 0; panel < panels; ++panel, ++turn) {
-        const unsigned stage = turn % stages;
-        mbarrier_wait_parity(full(stage), turn / stages % 2);
-        Both::multiply(sum, panels_at + stage * Both::bytes, row);
+      for (int panel = 0; panel < panels; ++panel) {
+        mbarrier_wait_parity(full_here + place.stage * 8, place.parity);
+        Both::multiply(sum, stage0 + place.stage);
+        const unsigned multiplied = place.stage;
+        place.advance();
         wgmma_wait_group<1>();
-        if (panel > 0) release(turn - 1);
+        if (panel > 0) release(before);
+        before = multiplied;
       }
       wgmma_wait_group<0>();
-      if (panels > 0) release(turn - 1);
+      if (panels > 0) release(before);
       store_tile(p, tiles.origin(i, rank), row, sum, staging);
     }
   }
-  // Nobody leaves while another block may still write to it or tell it something.
-  __syncwarp();
-  cluster_sync();
 }
 
 template <int tile_m, int tile_n, int cluster>
@@ -121,7 +126,7 @@ template <int tile_m, int tile_n, int cluster>
 static gemm::Kernel kernel(std::string_view name, bool configuration) {
   return {.name = name,
           .stage = gemm::Stage::wgmma_persistent,
-          .idea = "one block per SM walks a list of tiles, pairs of blocks share B",
+          .idea = "one block per SM, both consumers on one wide tile, pairs share B",
           .arch = gemm::Arch::sm90a,
           .refuses = gemm::sm90a::refuses,
           .launch = launch<tile_m, tile_n, cluster>,
@@ -132,10 +137,6 @@ static gemm::Kernel kernel(std::string_view name, bool configuration) {
 const gemm::Register registered{kernel<128, 256, 2>("wgmma_persistent", false)};
 const gemm::Register configurations[] = {
     gemm::Register{kernel<128, 256, 1>("wgmma_persistent_128x256x1", true)},
-    gemm::Register{kernel<256, 128, 1>("wgmma_persistent_256x128x1", true)},
-    gemm::Register{kernel<256, 128, 2>("wgmma_persistent_256x128x2", true)},
-    gemm::Register{kernel<256, 192, 1>("wgmma_persistent_256x192x1", true)},
-    gemm::Register{kernel<128, 192, 2>("wgmma_persistent_128x192x2", true)},
     gemm::Register{kernel<128, 176, 2>("wgmma_persistent_128x176x2", true)},
     gemm::Register{kernel<128, 128, 2>("wgmma_persistent_128x128x2", true)},
     gemm::Register{kernel<128, 128, 1>("wgmma_persistent_128x128x1", true)}};

@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(threads, 1)
       const int stage = panel % stages;
       if constexpr (!gemm::fault("wgmma_specialized_missing_full_wait"))
         mbarrier_wait_parity(full(stage), panel / stages % 2);
-      Both::multiply(sum, panels_at + stage * Both::bytes, group * group_m);
+      Both::multiply(sum, {panels_at + stage * Both::bytes, group * group_m});
       wgmma_wait_group<1>();
       if (panel > 0) release(panel - 1);
     }

@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(threads, 1)
     int round = panel / stages;
     if constexpr (gemm::fault("wgmma_tma_wrong_parity")) round = 0;
     mbarrier_wait_parity(full(stage), round % 2);
-    Both::multiply(sum, panels_at + stage * Both::bytes, group * group_m);
+    Both::multiply(sum, {panels_at + stage * Both::bytes, group * group_m});
     wgmma_wait_group<1>();
     __syncthreads();  // the panel before this one is done with, for everybody: its stage is free
     copy(panel + stages - 1);

@@ -11,6 +11,7 @@
 namespace gemm::device {
 
 inline unsigned shared_address(const void* pointer) { return emulation::address_of(pointer); }
+inline unsigned kept(unsigned value) { return value; }
 
 inline void cp_async_16(unsigned to, const void* from, int valid) {
   emulation::cp_async(to, from, 16, valid);

@@ -22,6 +22,8 @@ inline void cluster_sync() {
   cluster_arrive();
   cluster_wait();
 }
+inline void prefetch_tensormap(const CUtensorMap*) {}
+inline std::uint64_t l2_evict_last() { return 0; }
 inline unsigned in_cluster(unsigned shared, unsigned rank) {
   return emulation::address_in(shared, rank);
 }
@@ -34,6 +36,10 @@ using emulation::barrier_sync;
 
 inline void cp_async_bulk_tensor_3d(unsigned to, const CUtensorMap* map, int along, int line,
                                     int batch, unsigned barrier) {
+  emulation::tensor_load_3d(to, map, along, line, batch, barrier);
+}
+inline void cp_async_bulk_tensor_3d(unsigned to, const CUtensorMap* map, int along, int line,
+                                    int batch, unsigned barrier, std::uint64_t) {
   emulation::tensor_load_3d(to, map, along, line, batch, barrier);
 }
 inline void cp_async_bulk_tensor_3d_multicast(unsigned to, const CUtensorMap* map, int along,
