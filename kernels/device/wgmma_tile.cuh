@@ -141,9 +141,10 @@ struct PipelineStage {
   }
 };
 
-/// Where panel number `count` of all that pass through a ring of stages lies: in which stage, and in
-/// a phase of which parity. Advanced rather than computed anew: few wgmma wait in the tensor core's
-/// queue, so that a division between those of two panels is time in which it has nothing to do.
+/// Where panel number `count` of all that pass through a ring of stages lies: in which stage, and
+/// in a phase of which parity. Advanced rather than computed anew: few wgmma wait in the tensor
+/// core's queue, so that a division between those of two panels is time in which it has nothing to
+/// do.
 template <int stages>
 struct RingPlace {
   unsigned stage, parity;

@@ -116,9 +116,9 @@ static void launch(const gemm::Problem& problem, const gemm::Operands& operands)
         using Storage = gemm::cuda::StorageOf<decltype(product)>;
         constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
         using Both = PipelineStage<Storage, a_k, b_k, tile_m, tile_n>;
-        gemm::sm90a::launch_to_stay(gemm_wgmma_persistent<Storage, a_k, b_k, tile_m, tile_n, cluster>,
-                                    stacks, cluster, threads, BlockMemory<Both>::bytes, stream,
-                                    product, maps, problem.batch);
+        gemm::sm90a::launch_to_stay(
+            gemm_wgmma_persistent<Storage, a_k, b_k, tile_m, tile_n, cluster>, stacks, cluster,
+            threads, BlockMemory<Both>::bytes, stream, product, maps, problem.batch);
       });
 }
 

@@ -1,5 +1,5 @@
-// Rung: wgmma_pingpong. A block stays on its SM, and two consumer warpgroups take turns at the tensor
-// core.
+// Rung: wgmma_pingpong. A block stays on its SM, and two consumer warpgroups take turns at the
+// tensor core.
 //
 // Idea: in the rung below every tile is a block of its own, which starts with an empty pipeline and
 // ends with a store, during which the tensor core waits. Here a block stays on its SM and walks a
@@ -141,8 +141,8 @@ static void launch(const gemm::Problem& problem, const gemm::Operands& operands)
         constexpr bool a_k = a_k_contiguous(), b_k = b_k_contiguous();
         using Both = PipelineStage<Storage, a_k, b_k, tile_m, tile_n>;
         gemm::sm90a::launch_to_stay(gemm_wgmma_pingpong<Storage, a_k, b_k, tile_m, tile_n, cluster>,
-                                    stacks, cluster, threads, BlockMemory<Both>::bytes, stream, product,
-                                    maps, problem.batch);
+                                    stacks, cluster, threads, BlockMemory<Both>::bytes, stream,
+                                    product, maps, problem.batch);
       });
 }
 

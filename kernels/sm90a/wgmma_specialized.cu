@@ -77,7 +77,7 @@ static __global__ void __launch_bounds__(threads, 1)
     }
     wgmma_wait_group<0>();
     store_tile(p, tile, group * group_m, sum,
-             memory + gap + stages * Both::bytes + warp * staging_bytes);
+               memory + gap + stages * Both::bytes + warp * staging_bytes);
   }
 }
 
