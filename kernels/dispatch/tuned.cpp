@@ -55,7 +55,7 @@ const Table& tuned() {
           {fp32, nn, {128, 4096, 4096}, "autotuned_128x128x8_8x16_split8"},
           {fp32, nn, {256, 4096, 4096}, "autotuned_128x128x8_8x16_split8"},
           {fp32, nn, {2048, 2048, 2048}, "autotuned_128x256x8_8x16"},
-          {fp32, nn, {512, 4096, 4096}, "autotuned_128x128x8_8x16_split2"},
+          {fp32, nn, {512, 4096, 4096}, "autotuned"},
           {fp32, nn, {4096, 7168, 2048}, "autotuned_128x256x8_8x16"},
           {fp32, nn, {4096, 2112, 7168}, "autotuned_64x128x16_8x8"},
           {fp32, nn, {4096, 4096, 4096}, "autotuned_128x256x8_8x16"},
