@@ -39,7 +39,7 @@ constexpr std::array stages{
     StageInfo{"wgmma_tma", "the copy engine and the warpgroup", 100},
     StageInfo{"wgmma_specialized", "producer and consumers", 100},
     StageInfo{"wgmma_pingpong", "one epilogue under another mainloop", 100},
-    StageInfo{"wgmma_persistent", "one tile per SM, pairs share B", 100},
+    StageInfo{"wgmma_persistent", "both consumers on one wide tile", 100},
     StageInfo{"narrow", "few rows: split k, swap operands", 1},
     StageInfo{"dispatch", "the kernel that a user would call", 20},
     StageInfo{"vendor", "vendor library", 20},

@@ -7,8 +7,8 @@ namespace gemm::device {
 
 /// The tiles of all products of a batch, in stacks of `stack` tiles one above the other, which a
 /// cluster takes at once. Stacks are walked in bands of 2048 rows, so that what runs at the same
-/// time reads the same rows of A and columns of B from L2: the tiles of a wave of 132 SMs are then
-/// about as high as wide. A stack at the lower edge may hold tiles that have no row in C.
+/// time reads the same rows of A and columns of B from L2: 132 tiles of 128 x 256 are then about as
+/// high as wide. A stack at the lower edge may hold tiles that have no row in C.
 template <int tile_m, int tile_n, int stack>
 struct TileList {
   unsigned down, across, count;  // in stacks; the host has seen to it that they fit 31 bits

@@ -9,7 +9,8 @@
 // go past the registers, but copies bytes as they are: the next rung pays for that beforehand.
 //
 // Bytes: unchanged. The price is 16 registers, of the 128 that two blocks an SM leave a thread.
-// What it buys is the latency of device memory, which the second block had hidden only in part.
+// What it buys is the latency of device memory, where the second block has not hidden it already:
+// at 4096^3 on an H200 3% for 16-bit storage, and nothing for FP32.
 // What remains is how a warp's threads are laid out over the tile.
 #include "kernels/device/panel.cuh"
 #include "kernels/fault.hpp"

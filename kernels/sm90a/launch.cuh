@@ -55,10 +55,10 @@ void launch(Kernel kernel, unsigned blocks, int threads, int memory_bytes, cudaS
   kernel<<<blocks, threads, memory_bytes, stream>>>(product, maps.a, maps.b);
 }
 
-/// For blocks that stay on their SM: as many clusters of them as the device holds at once, but no
-/// more than there are stacks. A block may start while the stream's last grid still runs, and says
-/// when it needs that to be over (griddepcontrol_wait): the barriers are made and the parameters
-/// read under the tail of the grid before.
+/// For blocks that stay on their SM: a cluster for every so many SMs, but no more than there are
+/// stacks. (Pairs fill an H200; of clusters of four it holds 30, not 33.) A block may start while
+/// the stream's last grid still runs, and says when it needs that to be over (griddepcontrol_wait):
+/// the barriers are made and the parameters read under the tail of the grid before.
 template <class... Parameters, class Product>
 void launch_to_stay(void (*kernel)(Parameters...), unsigned stacks, unsigned cluster, int threads,
                     int memory_bytes, cudaStream_t stream, const Product& product, const Maps& maps,

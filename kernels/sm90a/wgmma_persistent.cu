@@ -10,7 +10,7 @@
 // Bytes: 85 flops a byte that an SM takes in, a third more than below; from L2, a pair takes 128.
 //
 // The other tiles in the list at the end are this kernel for shapes that 128 x 256 would leave with
-// half-empty waves; `dispatch` picks among them.
+// half-empty waves, and 128 x 256 without a pair; `dispatch` picks among them.
 #include "kernels/device/tile_list.cuh"
 #include "kernels/device/wgmma_tile.cuh"
 #include "kernels/fault.hpp"
@@ -126,7 +126,7 @@ template <int tile_m, int tile_n, int cluster>
 static gemm::Kernel kernel(std::string_view name, bool configuration) {
   return {.name = name,
           .stage = gemm::Stage::wgmma_persistent,
-          .idea = "one block per SM, both consumers on one wide tile, pairs share B",
+          .idea = "both consumers of a block on one wide tile, so that less is brought in",
           .arch = gemm::Arch::sm90a,
           .refuses = gemm::sm90a::refuses,
           .launch = launch<tile_m, tile_n, cluster>,

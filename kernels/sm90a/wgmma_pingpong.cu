@@ -5,8 +5,8 @@
 // ends with a store, during which the tensor core waits. Here a block stays on its SM and walks a
 // list of tiles. Each consumer warpgroup has a tile of its own, since one alone can keep the tensor
 // core busy: while one multiplies, the other stores its last tile and clears its sums. Barriers in
-// shared memory pass the turn on as soon as the last wgmma of a tile is issued, before it is done,
-// so that the tensor core never runs dry. The producer runs ahead, from tile to tile.
+// shared memory pass the turn on when only the last panel of a tile is still being multiplied, so
+// that the tensor core goes from one to the other. The producer runs ahead, from tile to tile.
 //
 // Two blocks of a cluster take tiles one above the other, which need the same B. Each brings half
 // of it, to both: the copy engine writes a panel into two SMs for one read of L2. So a stage is
@@ -16,9 +16,9 @@
 // barriers are ready and the tensor maps at hand by then, and only reading waits.
 //
 // Bytes: an SM takes in 32 KB for a panel of a 128 x 128 tile, 64 flops a byte in 16 bits, of which
-// pairs read three quarters from L2; each band of 2048 rows reads B once from device memory, and L2
-// is asked to keep the band of A. The bound: an SM takes in 64 bytes a cycle at most, of which this
-// tile wants 64 when the tensor core never waits.
+// pairs read three quarters from L2; each band of 2048 rows reads B once from device memory at
+// best, and L2 is asked to keep the band of A. The bound: an SM takes in 64 bytes a cycle at most,
+// of which this tile wants 64 when the tensor core never waits.
 //
 // The other tiles in the list at the end are this kernel for other shapes; `dispatch` picks among
 // them.
@@ -150,7 +150,7 @@ template <int tile_m, int tile_n, int cluster>
 static gemm::Kernel kernel(std::string_view name, bool configuration) {
   return {.name = name,
           .stage = gemm::Stage::wgmma_pingpong,
-          .idea = "one block per SM, two consumers in turn: one stores while one multiplies",
+          .idea = "one block per SM, pairs share B, two consumers in turn: one stores meanwhile",
           .arch = gemm::Arch::sm90a,
           .refuses = gemm::sm90a::refuses,
           .launch = launch<tile_m, tile_n, cluster>,
