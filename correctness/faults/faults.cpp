@@ -106,14 +106,21 @@ const Fault& find_fault(std::string_view name) {
                               "\"; kernels/fault.hpp lists them");
 }
 
+/// A fault that needs a problem of its own is shown by the rung: a further tile of it may never
+/// come to the place, as one that does not split k has no first part to drop.
+bool can_show(const Kernel& kernel, const Fault& fault) {
+  return fault.problem.empty() || !kernel.configuration;
+}
+
 /// Every faulty kernel of the device, and behind them the sound ones from which they were made.
 std::vector<Subject> subjects(const Options& options, const Device& device) {
   if (!options.fault.empty()) find_fault(options.fault);
   std::vector<Subject> faulty, spared;
   for (const Kernel& kernel : kernels()) {
     const bool wanted = options.fault.empty() || fault_name(kernel) == options.fault;
-    if (!sound(kernel) && wanted && runs_on(kernel.arch, device))
-      faulty.push_back({&kernel, &find_fault(fault_name(kernel))});
+    if (sound(kernel) || !wanted || !runs_on(kernel.arch, device)) continue;
+    const Fault& fault = find_fault(fault_name(kernel));
+    if (can_show(kernel, fault)) faulty.push_back({&kernel, &fault});
   }
   for (const Kernel& kernel : kernels())
     if (sound(kernel) && !options.quick &&

@@ -143,11 +143,12 @@ static __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
 
   int steps = static_cast<int>((p.k + Tile::k - 1) / Tile::k);
   long long k0 = 0;  // of the next panels to copy
+  const auto k_left = [&] { return gemm::fault("autotuned_k_tail_unmasked") ? Tile::k : p.k - k0; };
   {
     CopyA<Tile, a_k_contiguous, false> a_copy(a_from, row0, k0);
     CopyB<Tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
     for (int stage = 0; stage < Tile::stages - 1; ++stage) {
-      if (k0 < p.k) start_copy(a_copy, b_copy, p.k - k0);
+      if (k0 < p.k) start_copy(a_copy, b_copy, k_left());
       cp_async_commit_group();
       written += stage_bytes;
       k0 += Tile::k;
@@ -170,8 +171,7 @@ static __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
   CopyB<Tile, b_k_contiguous, false> b_copy(b_from, column0, k0);
   for (; steps > 0; --steps, k0 += Tile::k)
     step([&] {
-      const long long k_left = gemm::fault("autotuned_k_tail_unmasked") ? Tile::k : p.k - k0;
-      if (k0 < p.k) start_copy(a_copy, b_copy, k_left);
+      if (k0 < p.k) start_copy(a_copy, b_copy, k_left());
     });
 
 #pragma unroll
