@@ -16,6 +16,7 @@
 #include "bench/catalog.hpp"
 #include "bench/machine.hpp"
 #include "bench/options.hpp"
+#include "bench/rotation.hpp"
 #include "bench/trial.hpp"
 #include "bench/visiting_order.hpp"
 #include "correctness/write_whole.hpp"
@@ -102,6 +103,7 @@ int run(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return bad_usage;
 
+  reserve_arena(machine.device.space, plan.points, rotation_footprint(machine));
   Trial trial(machine, options);
   register_points(plan.points, options.load, trial);
   benchmark::RunSpecifiedBenchmarks(nullptr, to_json ? &json : nullptr);

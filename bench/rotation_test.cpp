@@ -44,6 +44,21 @@ TEST(Rotation, EverySetHoldsTheInputs) {
   }
 }
 
+TEST(Rotation, LiesWhereItLiesWhateverCameBefore) {
+  const Problem small = parse_problem("fp32/nn/8x8x8"), large = parse_problem("fp32/nn/99x99x99");
+  const std::size_t footprint = 100 << 20;  // beyond that of the other tests
+  reserve_arena(Space::host,
+                {{&find_kernel("cpu_naive"), small}, {&find_kernel("cpu_naive"), large}},
+                footprint);
+  const auto place = [&](const Problem& problem) {
+    const Inputs inputs(problem, Regime::symmetric, 1, Space::host);
+    return Rotation(inputs, footprint).operands(0).a;
+  };
+  const void* before = place(small);
+  EXPECT_EQ(place(large), before);
+  EXPECT_EQ(place(small), before);
+}
+
 TEST(Rotation, KeepsTheAlignmentThatOperandsPromise) {
   const Problem odd = parse_problem("bf16/tt/3x5x7");
   const Inputs inputs(odd, Regime::symmetric, 1, Space::host);

@@ -14,6 +14,7 @@
 #include "bench/protocol.hpp"
 #include "bench/rotation.hpp"
 #include "bench/stopwatch.hpp"
+#include "correctness/digest.hpp"
 #include "correctness/expected.hpp"
 #include "correctness/inputs.hpp"
 
@@ -61,8 +62,7 @@ struct Workbench {
         inputs(problem, Regime::symmetric, seed, machine.device.space),
         expected(problem, inputs),
         result(machine.device.space, inputs.c.bytes()),
-        rotation(inputs, static_cast<std::size_t>(protocol::cache_factor *
-                                                  static_cast<double>(machine.cache_bytes))),
+        rotation(inputs, rotation_footprint(machine)),
         stopwatch(make_stopwatch(machine.device.space, problem, rotation)) {
     // A control that computes something else is no control. This is also the first launch of the
     // library, which creates its handle; that could not be captured.
@@ -280,6 +280,11 @@ void report_rounds(benchmark::State& state, const Problem& problem, const Machin
 }
 
 }  // namespace
+
+std::size_t rotation_footprint(const Machine& machine) {
+  return static_cast<std::size_t>(protocol::cache_factor *
+                                  static_cast<double>(machine.cache_bytes));
+}
 
 int planned_rounds(const Point& point, Load load) {
   if (load == Load::sustained) return protocol::sustained_rounds;

@@ -18,6 +18,9 @@ namespace gemm {
 /// Rounds of control-test-test-control that a point gets, by the plan.
 int planned_rounds(const Point& point, Load load);
 
+/// What the matrices of a point shall exceed, in bytes, so that no launch finds them in the cache.
+std::size_t rotation_footprint(const Machine&);
+
 /// What all points of one problem share; defined in trial.cpp.
 struct Workbench;
 

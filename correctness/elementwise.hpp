@@ -2,6 +2,7 @@
 // and a Launcher runs it over all indices in its space. A Launcher has
 //   for_each(count, f)   calls f(i) for 0 <= i < count
 //   tally(count, f)      folds the Judgement f(i) of each i into a Tally
+//   sum(count, f)        adds up the 64-bit f(i) of each i, modulo 2^64
 #pragma once
 
 #include "correctness/engine.hpp"
@@ -170,6 +171,21 @@ struct JudgeLinear {
   }
 };
 
+struct HashWord {
+  const unsigned char* data;
+  std::int64_t bytes;
+
+  GEMM_HOST_DEVICE std::uint64_t operator()(std::int64_t i) const {
+    constexpr int size = 8;
+    std::uint64_t word = 0;
+    if ((i + 1) * size <= bytes)
+      word = reinterpret_cast<const std::uint64_t*>(data)[i];
+    else
+      for (std::int64_t at = i * size; at < bytes; ++at) word = word << 8 | data[at];
+    return mix(mix(static_cast<std::uint64_t>(i) + 1) + word);
+  }
+};
+
 struct SetBands {
   Bands bands;
   unsigned char byte;
@@ -272,6 +288,10 @@ class ElementwiseEngine : public Engine {
   Tally judge_linear(std::int64_t count, double alpha, const double* product, double beta,
                      const double* carried, const double* got) const override {
     return launcher_.tally(count, JudgeLinear{alpha, beta, product, carried, got});
+  }
+
+  std::uint64_t hash(std::int64_t bytes, const void* data) const override {
+    return launcher_.sum((bytes + 7) / 8, HashWord{static_cast<const unsigned char*>(data), bytes});
   }
 
   void set(const Bands& bands, unsigned char byte) const override {

@@ -99,6 +99,10 @@ class Engine {
   virtual Tally judge_linear(std::int64_t count, double alpha, const double* product, double beta,
                              const double* carried, const double* got) const = 0;
 
+  /// The sum, modulo 2^64, of a hash of each word of 8 bytes and its place; the last may be short.
+  /// data is aligned to words.
+  virtual std::uint64_t hash(std::int64_t bytes, const void* data) const = 0;
+
   virtual void set(const Bands&, unsigned char byte) const = 0;
   /// Counts chunks that hold something else, in the order of the bands.
   virtual Tally count_changed(const Bands&, unsigned char byte) const = 0;

@@ -57,6 +57,17 @@ __global__ void tally_kernel(std::int64_t count, Function function, Tally* tally
   keep_largest(magnitude, &tally->largest_magnitude);
 }
 
+template <class Function>
+__global__ void sum_kernel(std::int64_t count, Function function, unsigned long long* sum) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; i < count; i += stride) mine += function(i);
+  for (int away = warpSize / 2; away > 0; away /= 2)
+    mine += __shfl_down_sync(0xffffffffu, mine, away);
+  if (threadIdx.x % warpSize == 0) atomicAdd(sum, mine);
+}
+
 struct GpuLauncher {
   template <class Function>
   void for_each(std::int64_t count, const Function& function) const {
@@ -77,7 +88,19 @@ struct GpuLauncher {
     return tally;
   }
 
-  Buffer tally_{Space::gpu, sizeof(Tally)};
+  template <class Function>
+  std::uint64_t sum(std::int64_t count, const Function& function) const {
+    unsigned long long sum = 0;
+    if (count == 0) return sum;
+    auto* on_gpu = static_cast<unsigned long long*>(sum_.data());
+    copy(on_gpu, Space::gpu, &sum, Space::host, sizeof sum);
+    sum_kernel<<<blocks(count), block_size>>>(count, function, on_gpu);
+    GEMM_CUDA(cudaGetLastError());
+    copy(&sum, Space::host, on_gpu, Space::gpu, sizeof sum);
+    return sum;
+  }
+
+  Buffer tally_{Space::gpu, sizeof(Tally)}, sum_{Space::gpu, sizeof(unsigned long long)};
 };
 
 class GpuEngine : public ElementwiseEngine<GpuLauncher> {

@@ -32,6 +32,13 @@ struct HostLauncher {
     }
     return tally;
   }
+
+  template <class Function>
+  std::uint64_t sum(std::int64_t count, const Function& function) const {
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += function(i);
+    return sum;
+  }
 };
 
 class HostEngine : public ElementwiseEngine<HostLauncher> {

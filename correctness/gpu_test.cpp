@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "correctness/digest.hpp"
 #include "correctness/examine.hpp"
 #include "correctness/expected.hpp"
 #include "correctness/freivalds.hpp"
@@ -157,6 +158,15 @@ TEST_F(Gpu, FreivaldsCheckNamesTheFirstWrongRow) {
     ASSERT_TRUE(wrong) << problem.id();
     EXPECT_EQ(wrong->batch, problem.batch - 1);
     EXPECT_EQ(wrong->row, 11);
+  }
+}
+
+TEST_F(Gpu, DigestIsThatOfTheHost) {
+  for (const std::size_t bytes : {0u, 5u, 8u, 1000003u}) {
+    const Buffer host(Space::host, bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+      static_cast<unsigned char*>(host.data())[i] = static_cast<unsigned char>(i * i % 251);
+    EXPECT_EQ(digest(on_gpu(host)), digest(host)) << bytes;
   }
 }
 

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #ifdef GEMMWATCH_WITH_CUDA
 #include "correctness/cuda_check.hpp"
@@ -123,17 +122,6 @@ void copy(void* to, Space to_space, const void* from, Space from_space, std::siz
   } else {
     copy_gpu(to, to_space, from, from_space, bytes);
   }
-}
-
-std::uint64_t digest(const Buffer& buffer) {
-  std::vector<std::uint64_t> words(buffer.bytes() / 8 + 1);
-  copy(words.data(), Space::host, buffer.data(), buffer.space(), buffer.bytes());
-  std::uint64_t state = buffer.bytes();
-  for (const std::uint64_t word : words) {
-    state = (state ^ word) * 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio, odd
-    state ^= state >> 32;                         // high bits reach the low ones again
-  }
-  return state >> 11;
 }
 
 void synchronize(Space space) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "kernels/gemm.hpp"
 
@@ -33,9 +32,6 @@ void fill(const Buffer& buffer, unsigned char byte);
 
 /// Copies `bytes` between any two spaces; complete on return, except GPU to GPU (stream order).
 void copy(void* to, Space to_space, const void* from, Space from_space, std::size_t bytes);
-
-/// A number below 2^53, which a double holds whole: equal for equal bytes, on any machine.
-std::uint64_t digest(const Buffer& buffer);
 
 /// Waits for all work of the space and throws std::runtime_error with the device's own words if any
 /// of it failed.
