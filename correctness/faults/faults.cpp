@@ -99,12 +99,14 @@ std::string_view sound_name(const Kernel& kernel) {
   return kernel.name.substr(0, kernel.name.find('+'));
 }
 
-const Fault& find_fault(std::string_view name) {
+const Fault* find_fault(std::string_view name) {
   for (const Fault& fault : faults)
-    if (fault.name == name) return fault;
-  throw std::invalid_argument("no fault is named \"" + std::string(name) +
-                              "\"; kernels/fault.hpp lists them");
+    if (fault.name == name) return &fault;
+  return nullptr;
 }
+
+/// What is wrong with the kernel: nothing with a sound one, nor with one that shows a lesson.
+const Fault* fault_of(const Kernel& kernel) { return find_fault(fault_name(kernel)); }
 
 /// A fault that needs a problem of its own is shown by the rung: a further tile of it may never
 /// come to the place, as one that does not split k has no first part to drop.
@@ -114,13 +116,15 @@ bool can_show(const Kernel& kernel, const Fault& fault) {
 
 /// Every faulty kernel of the device, and behind them the sound ones from which they were made.
 std::vector<Subject> subjects(const Options& options, const Device& device) {
-  if (!options.fault.empty()) find_fault(options.fault);
+  if (!options.fault.empty() && !find_fault(options.fault))
+    throw std::invalid_argument("no fault is named \"" + options.fault +
+                                "\"; kernels/fault.hpp lists them");
   std::vector<Subject> faulty, spared;
   for (const Kernel& kernel : kernels()) {
+    const Fault* fault = fault_of(kernel);
     const bool wanted = options.fault.empty() || fault_name(kernel) == options.fault;
-    if (sound(kernel) || !wanted || !runs_on(kernel.arch, device)) continue;
-    const Fault& fault = find_fault(fault_name(kernel));
-    if (can_show(kernel, fault)) faulty.push_back({&kernel, &fault});
+    if (!fault || !wanted || !runs_on(kernel.arch, device)) continue;
+    if (can_show(kernel, *fault)) faulty.push_back({&kernel, fault});
   }
   for (const Kernel& kernel : kernels())
     if (sound(kernel) && !options.quick &&
@@ -153,17 +157,14 @@ std::vector<Case> special_cases(const Kernel& kernel, const Fault& fault, const 
 /// besides.
 std::vector<Case> cases_for(const Kernel& kernel) {
   const Device device = choose_device(kernel.arch != Arch::host).device;
-  if (!sound(kernel)) {
-    const Fault& fault = find_fault(fault_name(kernel));
-    return fault.problem.empty() ? usual_cases(kernel, device)
-                                 : special_cases(kernel, fault, device);
-  }
+  if (const Fault* fault = fault_of(kernel))
+    return fault->problem.empty() ? usual_cases(kernel, device)
+                                  : special_cases(kernel, *fault, device);
   std::vector<Case> cases = usual_cases(kernel, device);
   for (const Kernel& other : kernels()) {
-    if (sound(other) || sound_name(other) != kernel.name) continue;
-    const Fault& fault = find_fault(fault_name(other));
-    if (fault.problem.empty()) continue;
-    const std::vector<Case> special = special_cases(kernel, fault, device);
+    const Fault* fault = fault_of(other);
+    if (!fault || sound_name(other) != kernel.name || fault->problem.empty()) continue;
+    const std::vector<Case> special = special_cases(kernel, *fault, device);
     cases.insert(cases.end(), special.begin(), special.end());
   }
   return cases;
