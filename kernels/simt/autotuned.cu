@@ -1,9 +1,9 @@
 // Rung: autotuned. Several tiles are compiled, and the problem chooses; nobody waits between
 // slices.
 //
-// Idea: at the end of each slice the rung below waits for its loads, to store them; for the
-// barrier; and for the first operands of the next slice; and a launch of few tiles leaves SMs idle.
-// Here panels travel past the registers by cp.async: copies of 4 bytes transpose on their way, and
+// Idea: at the end of each slice warp_tiled waits for its loads, to store them; for the barrier;
+// and for the first operands of the next slice; and a launch of few tiles leaves SMs idle. Here
+// panels travel past the registers by cp.async: copies of 4 bytes transpose on their way, and
 // need no alignment. The registers that this frees hold the operands of the next step of k, which
 // are read while this one is multiplied, across the barrier too. Panels inside the operands are
 // copied by a loop of their own, without a mask or a branch, so that the compiler spreads the
@@ -191,12 +191,18 @@ static __global__ void __launch_bounds__(256)
   if (batch >= batches) return;
   float sum[4] = {};
   for (int part = gemm::fault("autotuned_first_part_dropped") ? 1 : 0; part < count; ++part) {
-    const float4 four =
-        *reinterpret_cast<const float4*>(parts.at(part * batches + batch, row, column));
-    sum[0] += four.x;
-    sum[1] += four.y;
-    sum[2] += four.z;
-    sum[3] += four.w;
+    const float* from = parts.at(part * batches + batch, row, column);
+    if (column + 4 <= p.n) {
+      const float4 four = *reinterpret_cast<const float4*>(from);
+      sum[0] += four.x;
+      sum[1] += four.y;
+      sum[2] += four.z;
+      sum[3] += four.w;
+    } else {  // nobody has written what fills the last four up
+#pragma unroll
+      for (int j = 0; j < 3; ++j)
+        if (column + j < p.n) sum[j] += from[j];
+    }
   }
   store_four(p, batch, row, column, sum);
 }

@@ -1,6 +1,6 @@
 // Rung: pretransposed. Operands are brought into the kernel's own order before it starts.
 //
-// Idea: the rung below carries every panel through registers, because an operand that is contiguous
+// Idea: the rungs below carry every panel through registers, because an operand that is contiguous
 // along k must be transposed on its way, and a 16-bit one widened; and it does so again for every
 // tile that needs the panel. Here a pass of its own does it once: it writes such an operand to the
 // workspace as [k][outer] in FP32, lines aligned and tiles filled up with zeros. The kernel that
@@ -11,8 +11,9 @@
 // for the A of 4096^3 nn, 31 us of about 3400 at 4.3 TB/s. It costs 37 / n of a multiplication at
 // 40 TFLOP/s: 1% at n = 4096, and as much as a third at n = 128. It pays if more than that is
 // saved, so for operands of which each element is used some thousand times. In tn FP32 whole tiles
-// need no pass. The multiplication takes the bytes of the rung below, 32 flops a byte; no thread
-// stores to shared memory.
+// need no pass. A tile is that of double_buffered, 128 x 128 and 32 flops a byte; no thread stores
+// to shared memory. So it is a little ahead of warp_tiled without a warp's tile, which the next
+// rung has as well.
 //
 // The workspace is 64 MiB. A larger operand goes through it by slices of its lines, each packed and
 // multiplied before the next.
