@@ -62,7 +62,8 @@ def tuned(run: Run, build: Path, policy: Policy) -> tuple[list[Rate], list[Choic
         raise NoAnswer(f"{run.samples.label}: no kernel passed that dispatch may pick")
     found_rates = rates(measured)
     model = picks(build, _multiprocessors(run), found_rates, [problem.id for problem in measured])
-    beside = dict.fromkeys(sorted(run.catalog.control_names), 0.0)  # by definition
+    here = {point.kernel for point in run.catalog.points}  # a host has a control of its own
+    beside = dict.fromkeys(sorted(run.catalog.control_names & here), 0.0)  # by definition
     others = {
         problem: {name: locate(samples.log_ratio).effect for name, samples in kernels.items()}
         for problem, kernels in vendors(run).items()
