@@ -286,6 +286,10 @@ std::size_t rotation_footprint(const Machine& machine) {
                                   static_cast<double>(machine.cache_bytes));
 }
 
+bool rests(Load load, Space space, const Problem& problem) {
+  return load == Load::trial && space == Space::gpu && problem.flops() >= protocol::rest_flops;
+}
+
 int planned_rounds(const Point& point, Load load) {
   if (load == Load::sustained) return protocol::sustained_rounds;
   if (load == Load::burst) return protocol::burst_rounds;
@@ -326,6 +330,8 @@ void Trial::measure_or_throw(benchmark::State& state, const Point& point) {
 
   const double delay = kernel.name == options_.slow.kernel ? options_.slow.fraction : 0;
   const Load load = options_.load;
+  if (rests(load, machine_.device.space, point.problem))
+    std::this_thread::sleep_for(std::chrono::duration<double>(protocol::rest_s));
   const auto kernel_block = workbench.block_for(load, kernel, variant, delay);
   PreparedBlock& control_block = workbench.control_block(load);
   const Clock::time_point timed_start = Clock::now();

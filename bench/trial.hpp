@@ -15,6 +15,9 @@
 
 namespace gemm {
 
+/// Whether the device is given a pause before the point is timed: other loads have their own.
+bool rests(Load, Space, const Problem&);
+
 /// Rounds of control-test-test-control that a point gets, by the plan.
 int planned_rounds(const Point& point, Load load);
 

@@ -31,6 +31,14 @@ Kernel kernel_that(void (*launch)(const Problem&, const Operands&), std::string_
 const Kernel silent = kernel_that(forget_everything, "silent");
 const Kernel failing = kernel_that(give_up, "failing");
 
+TEST(Rests, OnlyAGpuBeforeLargeProblemsOfATrial) {
+  const Problem large = parse_problem("bf16/nn/4096x2112x7168");
+  EXPECT_TRUE(rests(Load::trial, Space::gpu, large));
+  EXPECT_FALSE(rests(Load::trial, Space::host, large));
+  EXPECT_FALSE(rests(Load::sustained, Space::gpu, large));
+  EXPECT_FALSE(rests(Load::trial, Space::gpu, parse_problem("bf16/nn/512x4096x4096")));
+}
+
 class HostTrial : public testing::Test {
  protected:
   /// The row of Google Benchmark's JSON for one point. (The reporter's own types changed between
