@@ -67,7 +67,7 @@ double bound_coefficient(Precision precision, Regime regime, std::int64_t k) {
   }
   switch (precision) {
     case Precision::fp32:  // rounded, but partial sums are large: the walk's steps grow
-      return unit_roundoff * (8 + 1.5 * std::sqrt(terms));
+      return unit_roundoff * (8 + 1.75 * std::sqrt(terms));
     case Precision::tf32:
       return unit_roundoff * (8 + 0.82 * terms);
     case Precision::fp16:

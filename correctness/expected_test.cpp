@@ -39,7 +39,7 @@ TEST(Bound, IsTheDocumentedTable) {
         EXPECT_EQ(bound_coefficient(precision, regime, k), 0);
     }
     for (const Regime regime : {Regime::positive, Regime::wide_range}) {
-      EXPECT_DOUBLE_EQ(bound_coefficient(Precision::fp32, regime, k), u * (8 + 1.5 * root));
+      EXPECT_DOUBLE_EQ(bound_coefficient(Precision::fp32, regime, k), u * (8 + 1.75 * root));
       EXPECT_DOUBLE_EQ(bound_coefficient(Precision::tf32, regime, k), u * (8 + 0.82 * terms));
       EXPECT_DOUBLE_EQ(bound_coefficient(Precision::fp16, regime, k), u * (8 + 0.66 * terms));
       EXPECT_DOUBLE_EQ(bound_coefficient(Precision::bf16, regime, k), u * (8 + 0.66 * terms));

@@ -24,6 +24,7 @@ BLOCK = re.compile(r"(?<=<!-- generated:records -->\n).*(?=<!-- /generated:recor
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 REGIMES = ("symmetric", "cancellation", "positive", "wide_range")
 DRAWN = ("symmetric", "positive")
+MOST_LINES = 10  # that a figure shows: as many as there are colours
 
 Record = dict[str, Any]
 
@@ -95,13 +96,36 @@ def draw(record: Record) -> Figure:
     return figure
 
 
-def line_styles(record: Record) -> dict[str, dict[str, Any]]:
-    """By kernel: a colour each, and solid lines for the vendors'."""
+def labels(record: Record) -> dict[str, str]:
+    """By kernel, what its line is called: where there are too many, that of all but the vendors'."""
+    kernels = record["alarms"]["kernels"]
+    own = [row["kernel"] for row in kernels if not row["vendor"]]
+    together = f"largest of {len(own)} kernels" if len(kernels) > MOST_LINES else None
     return {
-        row["kernel"]: {"color": f"C{index % 10}", "marker": "os^"[index // 10],
-                        "linestyle": "-" if row["vendor"] else ":", "markersize": 3}
-        for index, row in enumerate(record["alarms"]["kernels"])
+        row["kernel"]: row["kernel"] if row["vendor"] else together or row["kernel"]
+        for row in kernels
+    }
+
+
+def line_styles(record: Record) -> dict[str, dict[str, Any]]:
+    """By label: a colour each, and solid lines for the vendors'."""
+    vendors = {row["kernel"] for row in record["alarms"]["kernels"] if row["vendor"]}
+    return {
+        label: {"color": f"C{index}", "marker": "o", "linestyle": "-" if label in vendors else ":",
+                "markersize": 3}
+        for index, label in enumerate(dict.fromkeys(labels(record).values()))
     }  # fmt: skip
+
+
+def curves(record: Record, precision: str, regime: str) -> dict[str, dict[int, float]]:
+    """Error over k, the largest of all kernels that share a label."""
+    found: dict[str, dict[int, float]] = {}
+    for series in record["errors"]:
+        if (series["precision"], series["regime"]) == (precision, regime):
+            curve = found.setdefault(labels(record)[series["kernel"]], {})
+            for k, error in zip(series["k"], series["error"], strict=True):
+                curve[k] = max(curve.get(k, 0.0), error)
+    return found
 
 
 def draw_panel(
@@ -109,12 +133,10 @@ def draw_panel(
 ) -> None:
     bound = bounds()[precision, regime]
     axes.loglog(bound.keys(), bound.values(), color="black", linewidth=2, label="f(k)")
-    for series in record["errors"]:
-        if (series["precision"], series["regime"]) == (precision, regime):
-            # 0: every element is the exact result, rounded; a logarithm has no place for it.
-            seen = [(k, e) for k, e in zip(series["k"], series["error"], strict=True) if e > 0]
-            kernel = series["kernel"]
-            axes.loglog(*zip(*seen, strict=True), label=kernel, **styles[kernel])
+    for label, curve in curves(record, precision, regime).items():
+        # 0: every element is the exact result, rounded; a logarithm has no place for it.
+        seen = [(k, error) for k, error in sorted(curve.items()) if error > 0]
+        axes.loglog(*zip(*seen, strict=True), label=label, **styles[label])
     axes.set_title(f"{precision}, {regime}", fontsize=10)
     axes.grid(True, alpha=0.3)
     axes.set_xlabel("k")
