@@ -97,7 +97,7 @@ def draw(record: Record) -> Figure:
 
 
 def labels(record: Record) -> dict[str, str]:
-    """By kernel, what its line is called: where there are too many, that of all but the vendors'."""
+    """By kernel, what its line is called: if there are too many, that of all but the vendors'."""
     kernels = record["alarms"]["kernels"]
     own = [row["kernel"] for row in kernels if not row["vendor"]]
     together = f"largest of {len(own)} kernels" if len(kernels) > MOST_LINES else None
