@@ -119,10 +119,11 @@ def line_styles(record: Record) -> dict[str, dict[str, Any]]:
 
 def curves(record: Record, precision: str, regime: str) -> dict[str, dict[int, float]]:
     """Error over k, the largest of all kernels that share a label."""
+    label_of = labels(record)
     found: dict[str, dict[int, float]] = {}
     for series in record["errors"]:
         if (series["precision"], series["regime"]) == (precision, regime):
-            curve = found.setdefault(labels(record)[series["kernel"]], {})
+            curve = found.setdefault(label_of[series["kernel"]], {})
             for k, error in zip(series["k"], series["error"], strict=True):
                 curve[k] = max(curve.get(k, 0.0), error)
     return found

@@ -12,8 +12,8 @@
 // 40 TFLOP/s: 1% at n = 4096, and as much as a third at n = 128. It pays if more than that is
 // saved, so for operands of which each element is used some thousand times. In tn FP32 whole tiles
 // need no pass. A tile is that of double_buffered, 128 x 128 and 32 flops a byte; no thread stores
-// to shared memory. So it is a little ahead of warp_tiled without a warp's tile, which the next
-// rung has as well.
+// to shared memory. So FP32 is a little ahead of warp_tiled even without a warp's tile, which the
+// next rung has as well.
 //
 // The workspace is 64 MiB. A larger operand goes through it by slices of its lines, each packed and
 // multiplied before the next.
